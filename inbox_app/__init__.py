@@ -1,0 +1,1 @@
+"""The desktop application: the window and the command line over a runtime."""

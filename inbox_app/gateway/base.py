@@ -1,0 +1,265 @@
+"""How the application knows a runtime, whether in this process or behind HTTP.
+
+Plain data and one protocol; no Qt, no pydantic, no wire names. Times are seconds since the epoch. JSON values keep
+the digits they were written with where the gateway can; a value of type `Json` is plain data to be shown or sent back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+Json: TypeAlias = Any
+
+Health = Literal["live", "catching-up", "polling", "signed-out", "unreachable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One choice. ``value`` is sent exactly as it is here; ``recommended`` is a word to show, never a default."""
+
+    value: Json
+    label: str
+    sub: str = ""
+    recommended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """One waiting question. ``input_type`` is ``text``, ``choice``, ``yesno`` or a word this application does not know.
+
+    ``options`` is None if none were given (an empty tuple if an empty list was). ``path`` holds the names from the top
+    tool down to the asker. ``eligible`` says whether this operator may answer, ``reason`` why not. ``raw`` is the pause
+    object as the runtime gave it, unknown fields included.
+    """
+
+    id: str
+    run_id: str
+    connection: str
+    kind: Literal["input", "approval", "attention"]
+    tool: str
+    question: str
+    input_type: str
+    options: tuple[Option, ...] | None
+    context: Json
+    has_context: bool
+    allow_edits: bool
+    path: tuple[str, ...]
+    requested_by: str
+    asked_at: float
+    expires_at: float | None = None
+    on_expire: Json = None
+    fingerprint: str | None = None
+    eligible: bool = True
+    reason: str = ""
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How one pause of a run ended. ``outcome``: answered, refused, expired, cancelled, superseded."""
+
+    pause_id: str
+    question: str
+    outcome: str
+    value: Json
+    edits: Json
+    has_edits: bool
+    context: Json
+    note: str
+    by: str
+    at: float | None
+    asked_at: float
+    path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run. ``status`` is a word of the contract (decision 15); ``error`` has ``code`` and ``message``."""
+
+    id: str
+    connection: str
+    tool: str
+    status: str
+    created_at: float
+    updated_at: float
+    finished_at: float | None
+    requested_by: str
+    input: Json = None
+    result: Json = None
+    error: Mapping[str, Any] | None = None
+    wake_at: float | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+
+    @property
+    def finished(self) -> bool:
+        return self.status in {"completed", "failed", "cancelled", "expired"}
+
+
+CallState = Literal["running", "waiting", "ok", "failed", "cancelled", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One node of a run's call tree. ``id`` is unique within the run, ``parent`` None for the run's own tool.
+
+    ``kind``: tool, subagent, step, input, approval, sleep, timer. ``replayed``: recorded in an earlier leg, not run again.
+    ``input`` and ``output`` are None when absent or too large to be sent along; the sizes (characters) are of the whole.
+    """
+
+    id: str
+    parent: str | None
+    kind: str
+    name: str
+    state: CallState
+    started_at: float
+    ended_at: float | None
+    code: str | None = None
+    message: str | None = None
+    input: Json = None
+    output: Json = None
+    input_size: int = 0
+    output_size: int = 0
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetail:
+    run: Run
+    pauses: Sequence[Pause]
+    decisions: Sequence[Decision]
+    calls: Sequence[Call]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the operator sends. ``edits`` counts only if ``has_edits``; ``key`` makes a repeat harmless."""
+
+    run_id: str
+    value: Json
+    pause_id: str | None = None
+    fingerprint: str | None = None
+    edits: Json = None
+    has_edits: bool = False
+    note: str = ""
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A tool to run. ``repository`` is the path of an agent repository (None: one the runtime has open).
+
+    ``input`` is JSON text. ``lane`` ``invoke`` applies the rules of the HTTP route (contract 6.4), ``direct`` does not.
+    """
+
+    tool: str
+    input: str
+    repository: str | None = None
+    scope: str = ""
+    lane: Literal["direct", "invoke"] = "direct"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run did after an answer, a start or a cancel.
+
+    ``kind``: complete, failed, awaiting-input, sleeping, needs-attention, diverged, cancelled, expired or running
+    (accepted, not finished). ``raw`` is the reply of the runtime: ``{"sessionId", "outcome", "result"}``.
+    """
+
+    kind: str
+    run_id: str | None
+    result: Json = None
+    reason: str = ""
+    pause: Pause | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Changes since the last batch, already coalesced.
+
+    ``reset`` means: forget what you know; ``opened`` is the first page of what waits, more comes with `Gateway.pending`
+    and ``next_cursor``. ``total`` is the number of open pauses of the runtime, whenever it is known to have changed.
+
+    ``opened``: pauses that are new or changed; ``closed``: ids of pauses that are no longer open; ``runs``: runs whose
+    status changed; ``calls``: run id -> calls that are new or changed (only for runs somebody follows).
+    """
+
+    opened: Sequence[Pause] = ()
+    closed: Sequence[str] = ()
+    runs: Sequence[Run] = ()
+    calls: Mapping[str, Sequence[Call]] = field(default_factory=dict[str, Sequence[Call]])
+    reset: bool = False
+    next_cursor: str | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PausePage:
+    items: Sequence[Pause]
+    total: int
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    items: Sequence[Run]
+    total: int
+    next_cursor: str | None = None
+
+
+class GatewayError(Exception):
+    """A refusal or a failure with a code of the contract and a sentence for a person.
+
+    ``details`` may hold ``status``, ``answered_by``, ``answered_at`` and ``value`` of a pause somebody else answered.
+    """
+
+    def __init__(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = dict(details or {})
+
+
+class Gateway(Protocol):
+    """A runtime. Every coroutine may raise `GatewayError`; none blocks the loop it is awaited on."""
+
+    @property
+    def connection(self) -> str:
+        """The name shown to the operator."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """The user id that answers are recorded under."""
+        ...
+
+    async def open(self) -> None: ...
+    async def close(self) -> None:
+        """Stop using the runtime; parked runs stay parked."""
+        ...
+
+    async def pending(self, limit: int = 100, cursor: str | None = None) -> PausePage: ...
+    async def runs(self, *, finished: bool, limit: int = 100, cursor: str | None = None) -> RunPage:
+        """Ended runs, latest first, or those still going on."""
+        ...
+
+    async def run(self, run_id: str) -> RunDetail: ...
+    async def answer(self, answer: Answer) -> Outcome:
+        """Send one answer and wait until the run ends, parks again, or 30 s have passed (kind ``running``)."""
+        ...
+
+    async def cancel(self, run_id: str) -> Outcome: ...
+    async def start(self, start: Start) -> Outcome:
+        """Run a tool until it ends or parks. ``run_id`` is None for an inline tool."""
+        ...
+
+    def watch(self) -> AsyncIterator[Batch]:
+        """All changes from now on; the first batch is a reset."""
+        ...
+
+    def follow(self, run_id: str | None) -> None:
+        """Ask for the calls of one run in `watch` (None: of no run)."""
+        ...

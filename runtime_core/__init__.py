@@ -1,0 +1,1 @@
+"""The durable runtime of Operator Inbox: a library that knows nothing of the window."""

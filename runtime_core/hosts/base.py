@@ -1,0 +1,172 @@
+"""What the engine sees of the processes that run handlers; the wire below it is `protocol.py`.
+
+One process per repository revision and language. A *leg* is one invocation of a handler in such a process. Values
+cross as JSON text and are never parsed on the way. All callbacks of a leg come on the loop that started it, in the
+order in which the host sent them, and never from inside a call into the leg.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from runtime_core.wire.json import JsonText
+from runtime_core.wire.runs import CallKind
+
+Language = Literal["typescript", "python"]
+NoteKind = Literal["log", "emit", "reasoning", "label", "console", "unhandled", "params-changed", "lossy"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostRepo:
+    """The code a host process is started for: ``revision`` is the digest over all code files."""
+
+    root: Path
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A journaled call as replay needs it; ``ok`` is None for a call that was started and has no result yet.
+
+    ``value`` is the result, or the error object, as JSON text; ``at_ms`` when it was handed out.
+    """
+
+    seq: int
+    kind: CallKind
+    name: str
+    digest: str
+    ok: bool | None = None
+    value: JsonText | None = None
+    at_ms: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerJob:
+    """One invocation of a handler.
+
+    ``methods`` are the camelCase ctx members to bind beside the ones every handler has (``log``, ``signal``, ``fs``,
+    ``env``, ``emit``, ``emitReasoning``, ``setLabel``, ``sessionId``, ``scopeId``). ``recorded`` holds finished calls in
+    the order in which their results were handed out, ``started`` those without a result. ``timeout_s`` counts only
+    while no call of the handler is open (decision 25).
+    """
+
+    entry: str
+    language: Language
+    params: JsonText
+    durable: bool
+    methods: frozenset[str]
+    session_id: str | None
+    scope_id: str
+    started_ms: float
+    seed: str
+    timeout_s: float = 30
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    recorded: Sequence[RecordedCall] = ()
+    started: Sequence[RecordedCall] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerCall:
+    """A call the handler made and the journal does not hold yet.
+
+    ``args`` by kind: tool: the params; subagent: ``[task, input, opts]``; input and approval: what was passed (string
+    or object); sleep: the time as ISO string or milliseconds; timer: milliseconds; request, store, exec: the argument
+    array. For ``step`` the work is already done and ``outcome`` holds (ok, value): it still has to be journaled and
+    delivered like any other result.
+    """
+
+    seq: int
+    kind: CallKind
+    name: str
+    digest: str
+    args: JsonText
+    outcome: tuple[bool, JsonText] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerFailure:
+    """Why a handler did not return a value: ``{"name", "message", "code"?, "stack"?}`` of its error.
+
+    Codes made below the engine: load-failed, no-handler, not-serializable, params-too-large, result-too-large,
+    call-inside-step, cancelled, handler-exit, deadline, host-lost, host-hung, out-of-memory.
+    """
+
+    name: str
+    message: str
+    code: str | None = None
+    stack: str | None = None
+
+    @property
+    def lost(self) -> bool:
+        """True if the process went away: a durable run continues from its journal in a fresh one."""
+        return self.code in {"host-lost", "host-hung", "out-of-memory"}
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The handler made another call than the journal holds at ``seq``; ``made`` is None if it ended instead."""
+
+    seq: int
+    recorded: RecordedCall
+    made: HandlerCall | None
+
+
+class LegEvents(Protocol):
+    """What a leg tells the engine. After ``returned``, ``failed`` or ``diverged`` nothing more comes."""
+
+    def called(self, call: HandlerCall) -> None: ...
+    def noted(self, kind: NoteKind, value: Any) -> None: ...
+    def returned(self, value: JsonText, warnings: Sequence[str]) -> None: ...
+    def failed(self, failure: HandlerFailure) -> None: ...
+    def diverged(self, divergence: Divergence) -> None: ...
+
+    def settled(self) -> None:
+        """The host has handled everything it was sent and waits: the moment to look whether the run can park."""
+
+
+class Leg(Protocol):
+    """A running invocation."""
+
+    @property
+    def is_settled(self) -> bool: ...
+
+    def deliver(self, seq: int, ok: bool, value: JsonText, at_ms: float) -> None:
+        """Hand out the result of call ``seq``; commit it first. ``value`` is the error object when not ok."""
+        ...
+
+    def abort(self, reason: str) -> None:
+        """Set ``ctx.signal``; open and later ctx calls fail with ``cancelled``. Dropped after 5 s."""
+        ...
+
+    def drop(self) -> None:
+        """Forget the leg without the handler noticing: a pause. No more events."""
+        ...
+
+
+class Hosts(Protocol):
+    """The handler processes of one runtime."""
+
+    async def start(self, repo: HostRepo, job: HandlerJob, events: LegEvents) -> Leg:
+        """Start a leg, and its process if there is none. Raises `HostUnavailable` if no process can be started."""
+        ...
+
+    async def describe(self, repo: HostRepo, language: Language, entry: str) -> Mapping[str, Any]:
+        """``{"value": default export with functions as {"$fn": name}, "exports": [names]}``. Raises `HandlerLoadError`."""
+        ...
+
+    async def retire(self, repo: HostRepo) -> None:
+        """Let the processes of a revision finish their legs and end."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class HostUnavailable(Exception):
+    """No process for a language can be started on this machine; the message says what to install."""
+
+
+class HandlerLoadError(Exception):
+    """A handler file cannot be loaded; the message names file and line."""

@@ -1,0 +1,155 @@
+"""The journal: the only place of truth about durable runs (engines.md 4.1-4.3, contract decisions 3, 4, 9).
+
+Every method is one transaction. Everything a leg writes is fenced by the epoch of its claim, so that a leg that was
+replaced can never write again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, Protocol, TypeVar
+
+from runtime_core.wire.json import JsonText
+from runtime_core.wire.runs import Entry, Event, PauseRow, RunRow, RunStatus, Span
+
+
+T = TypeVar("T")
+
+
+class Fenced(Exception):
+    """The run was claimed, cancelled or finished by somebody else: the leg must stop without writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to advance one run until it parks or ends."""
+
+    run: RunRow
+    epoch: int
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as it was posted: ``value``, ``edits`` JSON text, ``who`` the user id from the credential."""
+
+    run_id: str
+    value: JsonText
+    who: str
+    edits: JsonText | None = None
+    note: str | None = None
+    pause_id: str | None = None
+    fingerprint: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The entry an answer leaves: a result (``ok``), an error, or nothing (``again``: the call is made once more)."""
+
+    state: Literal["ok", "error", "again"]
+    value: JsonText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    items: Sequence[T]
+    total: int
+    next_cursor: str | None
+
+
+class Journal(Protocol):
+    async def create_run(self, run: RunRow) -> None: ...
+
+    async def claim(self, run_id: str, owner: str) -> Claim | None:
+        """Take a ``runnable`` run, or a ``running`` one left by a dead executor; None if there is nothing to do."""
+        ...
+
+    async def load(self, run_id: str) -> list[Entry]:
+        """All entries of a run in one read, finished ones in the order their results were handed out, then started ones."""
+        ...
+
+    async def append(self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = ()) -> None:
+        """Insert or complete entries (a ``started`` one becomes ``ok`` or ``error``). Raises `Fenced`.
+
+        The journal assigns ``order`` to finished entries, in the order given.
+        """
+        ...
+
+    async def park(
+        self,
+        claim: Claim,
+        status: RunStatus,
+        *,
+        pauses: Sequence[PauseRow] = (),
+        entries: Sequence[Entry] = (),
+        wake_at: float | None = None,
+        error: JsonText | None = None,
+        spans: Sequence[Span] = (),
+    ) -> None:
+        """Open the questions (those already open stay as they are), release the claim and set the status, in one go.
+
+        ``status``: awaiting-input, sleeping, needs-attention or diverged. Open questions not given are superseded.
+        """
+        ...
+
+    async def finish(
+        self,
+        claim: Claim,
+        status: RunStatus,
+        *,
+        result: JsonText | None = None,
+        error: JsonText | None = None,
+        entries: Sequence[Entry] = (),
+        spans: Sequence[Span] = (),
+    ) -> None: ...
+
+    async def answer(
+        self,
+        answer: Answer,
+        judge: Callable[[RunRow, Sequence[PauseRow], Answer], PauseRow],
+        recorded: Callable[[PauseRow], Recorded],
+    ) -> tuple[PauseRow, bool]:
+        """Store one answer: question closed, entry with the value, run runnable, event; all or nothing.
+
+        ``judge`` gets the run and its pauses (open and closed, oldest first) inside the transaction and returns the
+        pause that is answered (completed with value, outcome, who and when) or raises `RuntimeFault`. ``recorded``
+        says what becomes of the journal entry in the pause's slot. A repeat with the same ``key`` and body returns
+        the stored pause and False; the same key with another body raises ``idempotency_mismatch``. An unknown run
+        raises ``NOT_FOUND``.
+        """
+        ...
+
+    async def cancel(self, run_id: str, who: str) -> RunRow:
+        """End an unfinished run, close its questions as cancelled, fence its leg. Raises NOT_FOUND or a 409 fault."""
+        ...
+
+    async def wake_due(self, now: float) -> Sequence[str]:
+        """Move ``sleeping`` runs (and parked ones with a timer) whose time has come to runnable; returns their ids."""
+        ...
+
+    async def next_wake(self) -> float | None: ...
+
+    async def runnable(self, limit: int = 100) -> Sequence[str]:
+        """Ids to advance, oldest first: ``runnable`` ones, and ``running`` ones that no live executor owns."""
+        ...
+
+    async def abandon_claims(self) -> Sequence[str]:
+        """At the start of an executor: every ``running`` run was left by a dead process and becomes runnable."""
+        ...
+
+    async def run(self, run_id: str) -> RunRow | None: ...
+    async def runs(self, statuses: Sequence[RunStatus], limit: int, cursor: str | None) -> Page[RunRow]: ...
+    async def pauses(self, run_id: str) -> Sequence[PauseRow]: ...
+    async def pending(self, limit: int, cursor: str | None) -> Page[PauseRow]:
+        """Open questions, oldest first, paged by key."""
+        ...
+
+    async def spans(self, run_id: str) -> Sequence[Span]: ...
+    async def events(self, after: int, limit: int = 1000) -> Sequence[Event]: ...
+    async def data_version(self) -> int:
+        """Changes whenever another process has written."""
+        ...
+
+    async def close(self) -> None: ...

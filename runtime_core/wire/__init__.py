@@ -1,0 +1,1 @@
+"""Data types of the contract, lossless JSON and error codes. No input or output; imports nobody."""

@@ -1,0 +1,230 @@
+"""Lossless JSON (contract decision 19).
+
+Numbers keep the digits they were written with, duplicate keys and non-finite numbers are refused with
+line and column, a byte order mark is accepted, and nothing that is not JSON is ever written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from json.encoder import encode_basestring_ascii as _quote
+from typing import Any, TypeAlias, cast
+
+JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonText: TypeAlias = str
+"""One JSON value as text. Values travel through the engine as text and are parsed only where they are read."""
+
+MAX_DEPTH = 500
+
+
+class Number(float):
+    """A number written with a fraction, an exponent or a sign of zero: computes as a float, prints as it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Number:
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+    def __repr__(self) -> str:
+        return self.text
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple[type[Number], tuple[str]]:
+        return (Number, (self.text,))
+
+
+class JsonError(ValueError):
+    """Text that is not acceptable JSON. ``line`` and ``column`` count from 1."""
+
+    def __init__(self, reason: str, line: int, column: int) -> None:
+        super().__init__(f"{reason} (line {line}, column {column})")
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+def loads(text: str | bytes) -> JsonValue:
+    """Parse one JSON value, keeping every digit.
+
+    Integers become ``int`` of any size, other numbers ``Number``. Raises `JsonError` for bad syntax, bad UTF-8,
+    duplicate keys, NaN or Infinity, and nesting deeper than `MAX_DEPTH`.
+    """
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            before = text[: error.start]
+            line = before.count(b"\n") + 1
+            raise JsonError("not UTF-8 text", line, error.start - (before.rfind(b"\n") + 1) + 1) from None
+    text = text.removeprefix("\ufeff")
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise JsonError(error.msg, error.lineno, error.colno) from None
+    except RecursionError:
+        raise JsonError(f"nested deeper than {MAX_DEPTH} levels", 1, 1) from None
+    except _DuplicateKey as error:
+        raise _locate_duplicate(text, error.key) from None
+    except _NotFinite as error:
+        raise _locate(text, rf"(?<![\w\"]){re.escape(error.word)}", f"{error.word} is not a JSON number") from None
+    except ValueError as error:  # an integer longer than the interpreter converts
+        raise JsonError(str(error), 1, 1) from None
+    if _deeper_than(value, MAX_DEPTH):
+        raise JsonError(f"nested deeper than {MAX_DEPTH} levels", 1, 1)
+    return value
+
+
+def dumps(value: object, *, sort_keys: bool = False) -> JsonText:
+    """Write compact ASCII JSON. Raises `TypeError` for anything that is not plain data and `ValueError` for NaN."""
+    out: list[str] = []
+    _write(value, out, sort_keys, 0)
+    return "".join(out)
+
+
+def pretty(value: object) -> JsonText:
+    """Write JSON for people: two spaces of indent, characters as they are, numbers as they were written."""
+    out: list[str] = []
+    _write_pretty(value, out, "\n")
+    return "".join(out)
+
+
+def digest(value: object) -> str:
+    """SHA-256 over the canonical form: sorted keys, compact, digits as written."""
+    return hashlib.sha256(dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+class _DuplicateKey(Exception):
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+class _NotFinite(Exception):
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _DuplicateKey(key)
+            seen.add(key)
+    return found
+
+
+def _constant(word: str) -> Any:
+    raise _NotFinite(word)
+
+
+def _integer(text: str) -> int | Number:
+    return Number(text) if text == "-0" else int(text)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_float=Number, parse_int=_integer, parse_constant=_constant
+)
+
+
+def _locate(text: str, pattern: str, reason: str) -> JsonError:
+    hit = re.search(pattern, text)
+    at = hit.start() if hit else 0
+    return JsonError(reason, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+
+
+def _locate_duplicate(text: str, key: str) -> JsonError:
+    """Point at the second mention of the key; found by a scan for the quoted key followed by a colon."""
+    reason = f"the key {json.dumps(key)} appears twice in one object"
+    hits = list(re.finditer(re.escape(json.dumps(key, ensure_ascii=False)) + r"\s*:", text))
+    at = hits[1].start() if len(hits) > 1 else 0
+    return JsonError(reason, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+
+
+def _deeper_than(value: object, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (cast("dict[str, object]", item).values() if isinstance(item, dict) else cast("list[object]", item))
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _scalar(value: object) -> str | None:
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, Number):
+        return value.text
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ValueError(f"{value!r} is not a JSON number")
+        return float.__repr__(value)
+    return None
+
+
+def _write(value: object, out: list[str], sort_keys: bool, depth: int) -> None:
+    scalar = _scalar(value)
+    if scalar is not None:
+        out.append(scalar)
+    elif depth > MAX_DEPTH + 1:
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
+    elif isinstance(value, dict):
+        items = cast("dict[object, object]", value).items()
+        separator = "{"
+        for key, item in sorted(items, key=lambda pair: str(pair[0])) if sort_keys else items:
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} is not a string")
+            out.append(f"{separator}{_quote(key)}:")
+            _write(item, out, sort_keys, depth + 1)
+            separator = ","
+        out.append("}" if separator == "," else "{}")
+    elif isinstance(value, list | tuple):
+        separator = "["
+        for item in cast("list[object]", value):
+            out.append(separator)
+            _write(item, out, sort_keys, depth + 1)
+            separator = ","
+        out.append("]" if separator == "," else "[]")
+    else:
+        raise TypeError(f"{type(value).__name__} is not plain JSON data")
+
+
+def _write_pretty(value: object, out: list[str], newline: str) -> None:
+    deeper = newline + "  "
+    if isinstance(value, dict) and value:
+        separator = "{"
+        for key, item in cast("dict[str, object]", value).items():
+            out.append(f"{separator}{deeper}{json.dumps(key, ensure_ascii=False)}: ")
+            _write_pretty(item, out, deeper)
+            separator = ","
+        out.append(newline + "}")
+    elif isinstance(value, list | tuple) and value:
+        separator = "["
+        for item in cast("list[object]", value):
+            out.append(separator + deeper)
+            _write_pretty(item, out, deeper)
+            separator = ","
+        out.append(newline + "]")
+    elif isinstance(value, str):
+        out.append(json.dumps(value, ensure_ascii=False))
+    else:
+        out.append(_scalar(value) or dumps(value))

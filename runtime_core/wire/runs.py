@@ -1,0 +1,255 @@
+"""Runs, pauses, calls and spans as every room of the runtime knows them (contract decisions 1, 9, 15 and 21)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from runtime_core.wire.json import JsonText, JsonValue, loads
+
+RunStatus = Literal[
+    "runnable",
+    "running",
+    "awaiting-input",
+    "sleeping",
+    "needs-attention",
+    "completed",
+    "failed",
+    "diverged",
+    "cancelled",
+    "expired",
+]
+"""``runnable`` is internal and shown as ``running`` (decision 15)."""
+
+FINISHED: Final = frozenset({"completed", "failed", "cancelled", "expired"})
+"""Statuses that never change again. ``diverged`` and ``needs-attention`` are unfinished (decision 24)."""
+
+CallKind = Literal["tool", "subagent", "input", "approval", "sleep", "timer", "step", "request", "store", "exec"]
+PAUSE_KINDS: Final = frozenset({"input", "approval"})
+
+SlotPath = str
+"""Where a call stands: slot numbers joined by ``/``; ``""`` is the run's own handler, ``"3/1"`` the second call made by
+the child in slot 3. It is also the id of the call's span; the parent's id is the path without its last part."""
+
+
+def slot(path: SlotPath, number: int) -> SlotPath:
+    return f"{path}/{number}" if path else str(number)
+
+
+def parent_slot(path: SlotPath) -> SlotPath:
+    return path.rpartition("/")[0]
+
+
+def iso(at: float | None) -> str | None:
+    """Seconds since the epoch as ISO 8601 in UTC with milliseconds and ``Z``."""
+    if at is None:
+        return None
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One durable run. Times are seconds since the epoch; ``params``, ``result``, ``error`` and ``context`` JSON text.
+
+    ``error`` is ``{"code", "message", ...}``. ``repo`` is the absolute path of the agent repository, ``revision`` the
+    digest of its code when the run started.
+    """
+
+    id: str
+    tool: str
+    repo: str
+    revision: str
+    status: RunStatus
+    epoch: int
+    params: JsonText
+    created_by: str
+    created_at: float
+    updated_at: float
+    finished_at: float | None = None
+    wake_at: float | None = None
+    scope: str = ""
+    parent_session: str | None = None
+    context: JsonText | None = None
+    result: JsonText | None = None
+    error: JsonText | None = None
+    seed: str = ""
+
+    @property
+    def shown_status(self) -> str:
+        return "running" if self.status == "runnable" else self.status
+
+    def to_wire(self) -> dict[str, Any]:
+        return {
+            "session_id": self.id,
+            "sessionId": self.id,
+            "tool_name": self.tool,
+            "status": self.shown_status,
+            "input": loads(self.params),
+            "result": loads(self.result) if self.result is not None else None,
+            "error": loads(self.error) if self.error is not None else None,
+            "requested_by": self.created_by,
+            "scope_id": self.scope,
+            "parent_session_id": self.parent_session,
+            "repository": self.repo,
+            "revision": self.revision,
+            "created_at": iso(self.created_at),
+            "updated_at": iso(self.updated_at),
+            "finished_at": iso(self.finished_at),
+            "wake_at": iso(self.wake_at),
+        }
+
+
+PauseOutcome = Literal["answered", "refused", "expired", "cancelled", "superseded"]
+"""How a pause ended. A refusal is an answer that says no: ``no``, ``false`` or a not-approved approval."""
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRow:
+    """One question of a run, open while ``outcome`` is None.
+
+    ``spec`` is what the handler asked (`PauseSpec.to_json`), ``path`` the names from the top tool down to the asker.
+    """
+
+    id: str
+    run_id: str
+    slot: SlotPath
+    kind: Literal["input", "approval", "attention"]
+    tool: str
+    names: tuple[str, ...]
+    spec: JsonText
+    fingerprint: str
+    asked_at: float
+    requested_by: str
+    expires_at: float | None = None
+    outcome: PauseOutcome | None = None
+    answer: JsonText | None = None
+    edits: JsonText | None = None
+    note: str | None = None
+    answered_by: str | None = None
+    answered_at: float | None = None
+    scope: str = ""
+    parent_session: str | None = None
+
+    def to_wire(self, *, status: str = "awaiting-input") -> dict[str, Any]:
+        """The pause object of decisions 1 and 21; unset arguments of the question are present as null."""
+        spec = loads(self.spec)
+        assert isinstance(spec, dict)
+        wire: dict[str, Any] = {
+            "session_id": self.run_id,
+            "sessionId": self.run_id,
+            "pause_id": self.id,
+            "kind": self.kind,
+            "pause_kind": self.kind,
+            "tool_name": self.tool,
+            "status": status,
+            "question": spec.get("question", ""),
+            "input_type": spec.get("inputType", "text"),
+            "inputType": spec.get("inputType", "text"),
+            "options": spec.get("options"),
+            "context": spec.get("context"),
+            "allow_edits": spec.get("allowEdits", False),
+            "allowEdits": spec.get("allowEdits", False),
+            "eligible_answerers": spec.get("eligibleAnswerers"),
+            "exclude_answerers": spec.get("excludeAnswerers"),
+            "path": list(self.names),
+            "fingerprint": self.fingerprint,
+            "requested_by": self.requested_by,
+            "scope_id": self.scope,
+            "parent_session_id": self.parent_session,
+            "created_at": iso(self.asked_at),
+            "expires_at": iso(self.expires_at),
+            "on_expire": spec.get("onExpire", "fail") if self.expires_at is not None else None,
+        }
+        if self.outcome is not None:
+            wire["outcome"] = self.outcome
+            wire["value"] = loads(self.answer) if self.answer is not None else None
+            if self.edits is not None:
+                wire["edits"] = loads(self.edits)
+            wire["note"] = self.note
+            wire["answered_by"] = self.answered_by
+            wire["answered_at"] = iso(self.answered_at)
+        return wire
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One journaled call of a durable handler (contract decision 9).
+
+    Key: (run, ``path``, ``n``): ``path`` is the slot path of the handler that made the call, ``n`` its slot number.
+    ``state`` is ``started`` (intent, not finished), ``ok`` or ``error``; ``value`` the result, or the error object
+    ``{"name", "message", "code"?}``, as JSON text. ``order`` is the position in which results were handed out.
+    """
+
+    path: SlotPath
+    n: int
+    kind: CallKind
+    name: str
+    digest: str
+    state: Literal["started", "ok", "error"]
+    value: JsonText | None
+    started_at: float
+    ended_at: float | None = None
+    order: int | None = None
+    epoch: int = 0
+
+
+SpanState = Literal["running", "waiting", "ok", "failed", "cancelled", "unknown"]
+"""``unknown``: the call was in flight when the process died; whether it ran cannot be known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One call of a run at any depth, journaled or not. ``slot`` is its id; ``leg`` the epoch in which it ran last.
+
+    A span is *replayed* when ``leg`` is smaller than the run's epoch. ``input`` and ``output`` are JSON text, cut away
+    (None) above `SPAN_VALUE_LIMIT` characters; the sizes are always those of the whole text.
+    """
+
+    run_id: str
+    slot: SlotPath
+    kind: str
+    name: str
+    state: SpanState
+    started_at: float
+    ended_at: float | None = None
+    code: str | None = None
+    message: str | None = None
+    input: JsonText | None = None
+    output: JsonText | None = None
+    input_size: int = 0
+    output_size: int = 0
+    leg: int = 0
+
+    def to_wire(self) -> dict[str, Any]:
+        return {
+            "id": self.slot,
+            "parent_id": parent_slot(self.slot) if self.slot else None,
+            "kind": self.kind,
+            "name": self.name,
+            "state": self.state,
+            "code": self.code,
+            "message": self.message,
+            "started_at": iso(self.started_at),
+            "ended_at": iso(self.ended_at),
+            "input": loads(self.input) if self.input is not None else None,
+            "output": loads(self.output) if self.output is not None else None,
+            "input_size": self.input_size,
+            "output_size": self.output_size,
+            "leg": self.leg,
+        }
+
+
+SPAN_VALUE_LIMIT: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One row of the event outbox; ``seq`` never repeats and survives a restart (decision 16)."""
+
+    seq: int
+    run_id: str
+    type: str
+    body: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    at: float = 0.0
