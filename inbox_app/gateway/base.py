@@ -126,10 +126,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class RunDetail:
+    """One run with everything about it; ``raw`` is what the runtime gave, ``{"run", "pauses", "decisions", "spans"}``."""
+
     run: Run
     pauses: Sequence[Pause]
     decisions: Sequence[Decision]
     calls: Sequence[Call]
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
 
 
 @dataclass(frozen=True, slots=True)
