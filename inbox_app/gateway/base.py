@@ -104,8 +104,9 @@ CallState = Literal["running", "waiting", "ok", "failed", "cancelled", "unknown"
 class Call:
     """One node of a run's call tree. ``id`` is unique within the run, ``parent`` None for the run's own tool.
 
-    ``kind``: tool, subagent, step, input, approval, sleep, timer. ``replayed``: recorded in an earlier leg, not run again.
-    ``input`` and ``output`` are None when absent or too large to be sent along; the sizes (characters) are of the whole.
+    ``kind``: tool, subagent, step, input, approval, sleep, timer. ``replayed``: recorded in an earlier leg, not run
+    again. ``input`` and ``output`` are None when absent or too large to be sent along; the sizes (characters) are of
+    the whole.
     """
 
     id: str
@@ -126,7 +127,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class RunDetail:
-    """One run with everything about it; ``raw`` is what the runtime gave, ``{"run", "pauses", "decisions", "spans"}``."""
+    """One run with everything about it; ``raw`` is the runtime's ``{"run", "pauses", "decisions", "spans"}``."""
 
     run: Run
     pauses: Sequence[Pause]

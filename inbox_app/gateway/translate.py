@@ -1,0 +1,166 @@
+"""The runtime's objects (contract decisions 1, 15, 21) as the application's dataclasses.
+
+Total on anything a runtime may send: a missing or odd field becomes a plain default, unknown fields stay in ``raw``.
+Values pass through untouched, so numbers keep their digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, cast, get_args
+
+from inbox_app.gateway.base import Call, CallState, Decision, Option, Outcome, Pause, Run, RunDetail
+from runtime_core.wire.json import dumps
+
+Wire = Mapping[str, Any]
+_PAUSE_KINDS = ("input", "approval", "attention")
+_CALL_STATES = get_args(CallState)
+
+
+def pause(wire: Wire, connection: str) -> Pause:
+    kind = wire.get("pause_kind") or wire.get("kind")
+    context = wire.get("context")
+    return Pause(
+        id=_text(wire.get("pause_id")),
+        run_id=_text(wire.get("session_id")),
+        connection=connection,
+        kind=kind if kind in _PAUSE_KINDS else "input",
+        tool=_text(wire.get("tool_name")),
+        question=_text(wire.get("question")),
+        input_type=_text(wire.get("input_type")) or "text",
+        options=_options(wire.get("options")),
+        context=context,
+        has_context=context is not None,
+        allow_edits=wire.get("allow_edits") is True,
+        path=_names(wire.get("path")),
+        requested_by=_text(wire.get("requested_by")),
+        asked_at=seconds(wire.get("created_at")) or 0.0,
+        expires_at=seconds(wire.get("expires_at")),
+        on_expire=wire.get("on_expire"),
+        fingerprint=wire.get("fingerprint"),
+        eligible=wire.get("eligible", True) is not False,
+        reason=_text(wire.get("reason")),
+        raw=wire,
+    )
+
+
+def decision(wire: Wire) -> Decision:
+    return Decision(
+        pause_id=_text(wire.get("pause_id")),
+        question=_text(wire.get("question")),
+        outcome=_text(wire.get("outcome")),
+        value=wire.get("value"),
+        edits=wire.get("edits"),
+        has_edits="edits" in wire,
+        context=wire.get("context"),
+        note=_text(wire.get("note")),
+        by=_text(wire.get("answered_by")),
+        at=seconds(wire.get("answered_at")),
+        asked_at=seconds(wire.get("created_at")) or 0.0,
+        path=_names(wire.get("path")),
+    )
+
+
+def run(wire: Wire, connection: str) -> Run:
+    error = wire.get("error")
+    created = seconds(wire.get("created_at")) or 0.0
+    return Run(
+        id=_text(wire.get("session_id")),
+        connection=connection,
+        tool=_text(wire.get("tool_name")),
+        status=_text(wire.get("status")),
+        created_at=created,
+        updated_at=seconds(wire.get("updated_at")) or created,
+        finished_at=seconds(wire.get("finished_at")),
+        requested_by=_text(wire.get("requested_by")),
+        input=wire.get("input"),
+        result=wire.get("result"),
+        error=cast("Mapping[str, Any]", error) if isinstance(error, dict) else None,
+        wake_at=seconds(wire.get("wake_at")),
+        raw=wire,
+    )
+
+
+def call(wire: Wire) -> Call:
+    state = wire.get("state")
+    parent = wire.get("parent_id")
+    return Call(
+        id=_text(wire.get("id")),
+        parent=None if parent is None else _text(parent),
+        kind=_text(wire.get("kind")),
+        name=_text(wire.get("name")),
+        state=state if state in _CALL_STATES else "unknown",
+        started_at=seconds(wire.get("started_at")) or 0.0,
+        ended_at=seconds(wire.get("ended_at")),
+        code=wire.get("code"),
+        message=wire.get("message"),
+        input=wire.get("input"),
+        output=wire.get("output"),
+        input_size=wire.get("input_size") or 0,
+        output_size=wire.get("output_size") or 0,
+        replayed=wire.get("replayed") is True,
+    )
+
+
+def detail(wire: Wire, connection: str) -> RunDetail:
+    return RunDetail(
+        run=run(wire["run"], connection),
+        pauses=tuple(pause(item, connection) for item in wire["pauses"]),
+        decisions=tuple(decision(item) for item in wire["decisions"]),
+        calls=tuple(call(item) for item in wire["spans"]),
+        raw=wire,
+    )
+
+
+def outcome(reply: Wire, connection: str) -> Outcome:
+    """A reply ``{"sessionId", "outcome": {"kind", ...}, "result"}``; a pause in ``outcome`` has its status as kind."""
+    inner = cast("Wire", reply.get("outcome") or {})
+    return Outcome(
+        kind=_text(inner.get("kind")),
+        run_id=reply.get("sessionId"),
+        result=reply.get("result"),
+        reason=_text(inner.get("reason")),
+        pause=pause(inner, connection) if inner.get("pause_id") else None,
+        raw=reply,
+    )
+
+
+def seconds(at: Any) -> float | None:
+    """ISO 8601 as seconds since the epoch; None for anything else."""
+    if not isinstance(at, str):
+        return None
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except ValueError:
+        return None
+
+
+def _options(value: Any) -> tuple[Option, ...] | None:
+    if not isinstance(value, list):
+        return None
+    return tuple(_option(item) for item in cast("list[Any]", value))
+
+
+def _option(item: Any) -> Option:
+    if not isinstance(item, dict):
+        return Option(value=item, label=_text(item))
+    option = cast("dict[str, Any]", item)
+    value = option.get("value")
+    label = option.get("label")
+    return Option(
+        value=value,
+        label=_text(value if label is None else label),
+        sub=_text(option.get("sub")),
+        recommended=option.get("recommended") is True,
+    )
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(_text(item) for item in cast("list[Any]", value)) if isinstance(value, list | tuple) else ()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else dumps(value)
