@@ -1,0 +1,108 @@
+"""What a person can do, as declarations. Menus, shortcuts and the key help are derived from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from PySide6.QtCore import QCoreApplication
+
+from inbox_app.gateway.base import Pause
+
+ViewName: TypeAlias = Literal["inbox", "history"]
+TabName: TypeAlias = Literal["card", "payload", "tree", "history"]
+Menu: TypeAlias = Literal["Inbox", "Request", "Run", "View", "Help"]
+MENUS: tuple[Menu, ...] = ("Inbox", "Request", "Run", "View", "Help")
+
+
+class Desk(Protocol):
+    """What commands act on: the window as seen from the keyboard. `views.desk.DeskWindow` is the real one."""
+
+    @property
+    def view(self) -> ViewName: ...
+    @property
+    def pause(self) -> Pause | None:
+        """The question in the reading pane, None if it shows none."""
+        ...
+
+    @property
+    def run_id(self) -> str | None:
+        """The run in the reading pane."""
+        ...
+
+    @property
+    def run_is_open(self) -> bool:
+        """Whether that run can still be cancelled."""
+        ...
+
+    @property
+    def new_count(self) -> int:
+        """Questions that wait behind the bar."""
+        ...
+
+    @property
+    def can_send(self) -> bool: ...
+    @property
+    def can_undo(self) -> bool: ...
+    def move(self, step: int) -> None:
+        """Select the next (1) or previous (-1) row."""
+        ...
+
+    def open_selected(self) -> None:
+        """Move the focus into the card."""
+        ...
+
+    def leave(self) -> None:
+        """Out of the field, then of the card, to the list."""
+        ...
+
+    def show_view(self, view: ViewName) -> None: ...
+    def show_new(self) -> None: ...
+    def show_tab(self, tab: TabName) -> None: ...
+    def pick(self, number: int) -> None:
+        """Pick option ``number``, counting from 1. Never sends."""
+        ...
+
+    def pick_word(self, yes: bool) -> None:
+        """Pick yes or no on a yes/no card. Never sends."""
+        ...
+
+    def send(self) -> None: ...
+    def undo(self) -> None: ...
+    def edit(self) -> None: ...
+    def write_note(self) -> None: ...
+    def cancel_run(self) -> None:
+        """Ask whether to cancel the run, then do it."""
+        ...
+
+    def copy_run_id(self) -> None: ...
+    def show_theme(self, name: Literal["light", "dark", "contrast"]) -> None: ...
+    def show_keys(self) -> None: ...
+    def quit(self) -> None: ...
+
+
+def always(desk: Desk) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing to do. ``title`` is source text of the translation context "commands" (mark it with QT_TRANSLATE_NOOP).
+
+    ``menu`` None: reached by its keys only. ``shortcuts`` are portable key sequences; single letters never fire while
+    the focus is in a text field. ``bound`` False: the focused view handles the keys itself, they are listed for the
+    menu and the help. ``when`` says whether the command makes sense now; ``group`` separates parts of a menu.
+    """
+
+    id: str
+    title: str
+    run: Callable[[Desk], None]
+    menu: Menu | None = None
+    shortcuts: tuple[str, ...] = ()
+    when: Callable[[Desk], bool] = always
+    bound: bool = True
+    group: int = 0
+
+    def translated(self) -> str:
+        return QCoreApplication.translate("commands", self.title)

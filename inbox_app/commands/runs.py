@@ -1,0 +1,37 @@
+"""What can be done to the run in the reading pane."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP
+
+from inbox_app.commands.base import Command, Desk
+
+
+def cancel_run(desk: Desk) -> None:
+    desk.cancel_run()
+
+
+def copy_run_id(desk: Desk) -> None:
+    desk.copy_run_id()
+
+
+def run_is_open(desk: Desk) -> bool:
+    return desk.run_is_open
+
+
+def run_is_shown(desk: Desk) -> bool:
+    return desk.run_id is not None
+
+
+COMMANDS = (
+    Command("copy_run_id", QT_TRANSLATE_NOOP("commands", "Copy run id"), copy_run_id, "Run", (), run_is_shown),
+    Command(
+        "cancel_run",
+        QT_TRANSLATE_NOOP("commands", "Cancel run…"),
+        cancel_run,
+        "Run",
+        ("Ctrl+Shift+X",),
+        run_is_open,
+        group=1,
+    ),
+)
