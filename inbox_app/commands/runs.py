@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP
-
-from inbox_app.commands.base import Command, Desk
+from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, Desk
 
 
 def cancel_run(desk: Desk) -> None:
