@@ -47,6 +47,8 @@ def main(arguments: Sequence[str]) -> int:
             case _:
                 return _become([str(python), "-P", "-m", "inbox_app", "demo"])
     except SetupError as error:
+        if error.output:
+            say(error.output)
         say(f"error: {error}")
         return 1
     except OSError as error:

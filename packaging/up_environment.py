@@ -69,9 +69,7 @@ def run_quietly(command: Sequence[str | Path], problem: str) -> str:
     """Run a program; its output is shown only if it fails. Raises `SetupError`."""
     result = try_quietly(command)
     if result.returncode != 0:
-        say("")
-        say(result.stdout.rstrip())
-        raise SetupError(problem)
+        raise SetupError(problem, result.stdout)
     return result.stdout
 
 

@@ -127,9 +127,8 @@ def install_packages(names: Sequence[str], purpose: str) -> None:
         # An update that fails for one source may still know the packages: only the installation decides.
         _apt(["update"])
         installed = _apt(["install", "-y", "--no-install-recommends", *names])
-    if installed.returncode != 0:
-        say(installed.stdout.rstrip())
-        raise SetupError(f"apt-get could not install {' '.join(names)}; its output is above")
+        if installed.returncode != 0:
+            raise SetupError(f"apt-get could not install {' '.join(names)}; its output is above", installed.stdout)
 
 
 def _apt(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:

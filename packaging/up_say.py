@@ -9,7 +9,11 @@ from contextlib import contextmanager
 
 
 class SetupError(Exception):
-    """The set-up cannot go on; the message says why and what to do."""
+    """The set-up cannot go on; the message says why and what to do, ``output`` is what a failed program printed."""
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output.rstrip()
 
 
 def say(line: str) -> None:
