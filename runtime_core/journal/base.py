@@ -91,6 +91,8 @@ class Journal(Protocol):
         """Open the questions (those already open stay as they are), release the claim and set the status, in one go.
 
         ``status``: awaiting-input, sleeping, needs-attention or diverged. Open questions not given are superseded.
+        ``entries`` hold the ``started`` entry of each new question's call: the answer completes it, so that kind, name
+        and digest of the recorded call are those the handler made.
         """
         ...
 
@@ -126,7 +128,10 @@ class Journal(Protocol):
         ...
 
     async def wake_due(self, now: float) -> Sequence[str]:
-        """Move ``sleeping`` runs (and parked ones with a timer) whose time has come to runnable; returns their ids."""
+        """Move ``sleeping`` runs (and parked ones with a timer) whose time has come to runnable; returns their ids.
+
+        At most 1,000 at a time, earliest first; `next_wake` then still names a time that has come.
+        """
         ...
 
     async def next_wake(self) -> float | None: ...
