@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 
-class BadJson(ValueError):
+class BadJsonError(ValueError):
     """Text that is not acceptable JSON; the message says why and where (line and column)."""
 
 
 def parse(text: str) -> Any:
-    """One JSON value; integers of any size, other numbers with their digits. Raises `BadJson`."""
+    """One JSON value; integers of any size, other numbers with their digits. Raises `BadJsonError`."""
     from runtime_core.wire.json import JsonError, loads
 
     try:
         return loads(text)
     except JsonError as error:
-        raise BadJson(str(error)) from None
+        raise BadJsonError(str(error)) from None
 
 
 def compact(value: object, limit: int = 2000) -> str:
@@ -38,7 +38,7 @@ def compact(value: object, limit: int = 2000) -> str:
 
 
 def canonical(value: object) -> str:
-    """Equal for two values exactly if they are the same JSON: types, digits and keys; the order of keys is no matter."""
+    """Equal for two values exactly if they are the same JSON (types, digits, keys) whatever the order of the keys."""
     from runtime_core.wire.json import dumps
 
     return dumps(value, sort_keys=True)
