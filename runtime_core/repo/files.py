@@ -1,0 +1,145 @@
+"""Reading the files of a repository: bounded, regular files only, every failure a problem with file and remedy."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from runtime_core.repo.position import locate
+from runtime_core.repo.report import INVALID, PARSE_FAILED, READ_FAILED, Report
+from runtime_core.wire.json import JsonError, loads
+
+DEFINITION_LIMIT: Final = 1024 * 1024
+"""Bytes of one definition file (JSON, AGENT.md)."""
+
+Key = tuple[str | int, ...]
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFile:
+    """A parsed definition file; ``name`` is relative to the repository."""
+
+    name: str
+    text: str
+    value: dict[str, Any]
+
+    def place(self, key: Sequence[str | int]) -> dict[str, str | int | None]:
+        """Key, line and column of a value, as `Report` takes them."""
+        line, column = locate(self.text, key)
+        return {"key": show_key(key), "line": line, "column": column}
+
+
+def show_key(key: Sequence[str | int]) -> str | None:
+    """``("uses", "tools", 2)`` as ``uses.tools[2]``."""
+    shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key)
+    return shown.removeprefix(".") or None
+
+
+def read_text(root: Path, name: str, report: Report, limit: int = DEFINITION_LIMIT) -> str | None:
+    """The text of a regular file below ``limit`` bytes, without its byte order mark."""
+    path = root / name
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            report.error(READ_FAILED, name, "This is not a regular file.", "Put a plain text file there.")
+            return None
+        if found.st_size > limit:
+            report.error(
+                READ_FAILED,
+                name,
+                f"The file has {found.st_size:,} bytes; at most {limit:,} are read.",
+                "Make it smaller, or move data that is not part of the definition elsewhere.",
+            )
+            return None
+        data = path.read_bytes()
+    except OSError as error:
+        report.error(
+            READ_FAILED, name, f"The file cannot be read: {error.strerror}.", "Check that it exists and may be read."
+        )
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        report.error(READ_FAILED, name, "The file is not UTF-8 text.", "Save it as UTF-8.", line=line)
+        return None
+
+
+def read_json(root: Path, name: str, report: Report) -> JsonFile | None:
+    """A definition file that holds one JSON object."""
+    text = read_text(root, name, report)
+    if text is None:
+        return None
+    try:
+        value = loads(text)
+    except JsonError as error:
+        report.error(
+            PARSE_FAILED,
+            name,
+            f"This is not valid JSON: {error.reason}.",
+            "Correct the file at this place.",
+            line=error.line,
+            column=error.column,
+        )
+        return None
+    if not isinstance(value, dict):
+        report.error(INVALID, name, "The file must hold one JSON object.", "Write { at its start and } at its end.")
+        return None
+    return JsonFile(name, text, cast("dict[str, Any]", value))
+
+
+def validate(model: type[M], file: JsonFile, report: Report) -> M | None:
+    """Check a file against a model; the remedy of a wrong field is the description of the model's field."""
+    try:
+        return model.model_validate(file.value)
+    except ValidationError as error:
+        for problem in error.errors(include_url=False, include_input=False):
+            key = _json_key(file.value, problem["loc"])
+            remedy = _remedy(model, problem["loc"])
+            place = file.place(key)
+            message = problem["msg"].removeprefix("Value error, ").replace("Input should be", "This should be")
+            if problem["type"] == "missing":
+                place["key"] = show_key(problem["loc"])
+                message = "This field is required and missing"
+            report.error(INVALID, file.name, f"{message}.", remedy, **place)
+    return None
+
+
+def _json_key(value: object, loc: Sequence[str | int]) -> Key:
+    """The part of pydantic's location that exists in the file (it also names the branches of a union)."""
+    key: list[str | int] = []
+    for part in loc:
+        if isinstance(value, dict) and part in value:
+            value = cast("dict[str | int, object]", value)[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(cast("list[object]", value)):
+            value = cast("list[object]", value)[part]
+        else:
+            continue
+        key.append(part)
+    return tuple(key)
+
+
+def _remedy(model: type[BaseModel], loc: Sequence[str | int]) -> str:
+    """The description of the innermost field on the way that has one."""
+    remedy = ""
+    current: type[BaseModel] | None = model
+    for part in loc:
+        fields = current.model_fields if current else {}
+        info = next((info for name, info in fields.items() if part in (name, info.alias)), None)
+        if info is not None:
+            remedy = info.description or remedy
+            current = _model_in(info.annotation)
+    return remedy
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model an annotation such as ``list[Model] | None`` speaks of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)

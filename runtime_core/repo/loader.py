@@ -1,0 +1,54 @@
+"""Loading an agent repository: everything that is wrong is found in one pass and reported together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runtime_core.repo.agents import load_agents
+from runtime_core.repo.bundle import Bundle, BundleError
+from runtime_core.repo.checks import check_names
+from runtime_core.repo.links import check_links
+from runtime_core.repo.manifest import load_manifest
+from runtime_core.repo.report import READ_FAILED, Report
+from runtime_core.repo.revision import TooLarge, revision_of
+from runtime_core.repo.tools import load_tools
+
+
+def load_bundle(root: Path) -> Bundle:
+    """Read and check a repository (contract 1 and 2). Raises `BundleError` with all problems if one is an error."""
+    root = root.absolute()
+    report = Report()
+    manifest = load_manifest(root, report)
+    if not (root / "amodal.json").is_file():
+        raise BundleError(root, tuple(report.problems))
+    revision = ""
+    try:
+        check_links(root, report)
+        revision = revision_of(root)
+        agents = load_agents(root, report)
+        scan = load_tools(root, report)
+    except TooLarge as error:
+        report.error(READ_FAILED, error.file, error.reason, "Move large data out of the repository's code folders.")
+        raise BundleError(root, tuple(report.problems)) from None
+    except OSError as error:
+        name = _relative(root, error.filename)
+        report.error(READ_FAILED, name, f"This cannot be read: {error.strerror}.", "Check its permissions.")
+        raise BundleError(root, tuple(report.problems)) from None
+    check_names(scan, agents, report)
+    if manifest is None or report.failed:
+        raise BundleError(root, tuple(report.problems))
+    return Bundle(
+        root=root,
+        name=str(manifest["name"]),
+        version=str(manifest["version"]),
+        revision=revision,
+        tools=scan.tools,
+        agents=agents,
+        manifest=manifest,
+        problems=tuple(report.problems),
+    )
+
+
+def _relative(root: Path, filename: object) -> str:
+    path = Path(str(filename))
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

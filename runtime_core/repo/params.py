@@ -1,0 +1,264 @@
+"""Parameter schemas of tools: checked once when a repository loads, applied to every call (contract decision 26).
+
+Numbers are compared as they are written, not as floats. A schema never makes anything fetch a remote document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any, Final, cast
+
+from jsonschema import Draft202012Validator, ValidationError, validators
+from jsonschema_specifications import REGISTRY as SPECIFICATIONS
+from referencing import Registry, Resource
+from referencing.exceptions import NoSuchResource, Unresolvable
+from referencing.jsonschema import DRAFT202012, SchemaRegistry
+
+from runtime_core.repo.bundle import Tool
+from runtime_core.repo.regex import UnsupportedPattern, compile_javascript
+from runtime_core.wire.json import JsonError, JsonText, Number, dumps, loads
+
+Key = tuple[str | int, ...]
+
+_CACHE_SIZE: Final = 1024
+_MESSAGE_LIMIT: Final = 300
+_DATA_KEYWORDS: Final = frozenset({"enum", "const", "default", "examples"})
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaProblem:
+    """What is wrong at ``key`` inside a schema; a ``tolerable`` part is left unchecked."""
+
+    key: Key
+    message: str
+    tolerable: bool = False
+
+
+def check_params(tool: Tool, params: JsonText) -> str | None:
+    """Why ``params`` do not fit the tool's schema, as one sentence with the path of the value, or None if they do."""
+    if not tool.parameters:
+        return None
+    try:
+        value = loads(params)
+    except JsonError as error:
+        return f"the parameters are not valid JSON: {error}"
+    try:
+        error = next(_compiled(tool.parameters).iter_errors(_exact(value)), None)
+    except RecursionError:
+        return "the parameters are nested too deeply to be checked"
+    except Unresolvable as unresolved:
+        return f"the schema of {tool.name} refers to {unresolved.ref}, which does not exist"
+    return None if error is None else _sentence(error)
+
+
+def check_schema(schema: Mapping[str, Any]) -> list[SchemaProblem]:
+    """Everything wrong with a schema itself."""
+    exact = _exact(schema)
+    try:
+        checker = _meta_checker(_dialect(exact))
+        problems = [
+            SchemaProblem(tuple(error.absolute_path), _schema_sentence(error)) for error in checker.iter_errors(exact)
+        ]
+    except RecursionError:
+        return [SchemaProblem((), "the schema is nested too deeply")]
+    if problems:
+        return problems
+    return [*_reference_problems(exact), *_pattern_problems(exact, ())]
+
+
+_compiled_schemas: dict[int, tuple[Mapping[str, Any], Any]] = {}
+
+
+def _compiled(schema: Mapping[str, Any]) -> Any:
+    """The validator of a schema, made once; the entry holds the schema, so its id stays taken."""
+    entry = _compiled_schemas.get(id(schema))
+    if entry is None:
+        exact = _exact(schema)
+        entry = (schema, _with_exact_numbers(_dialect(exact))(exact, registry=_registry(exact)))
+        if len(_compiled_schemas) >= _CACHE_SIZE:
+            _compiled_schemas.clear()
+        _compiled_schemas[id(schema)] = entry
+    return entry[1]
+
+
+# --- numbers -----------------------------------------------------------------------------------------------------
+
+
+class _ExactNumber(Decimal):
+    """A decimal that shows the digits it was written with."""
+
+    text: str
+
+    def __new__(cls, text: str) -> _ExactNumber:
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, Number):
+        try:
+            return _ExactNumber(value.text)
+        except InvalidOperation:  # an exponent beyond what decimals hold: infinity or zero will do
+            return value
+    if isinstance(value, Mapping):
+        return {key: _exact(item) for key, item in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_exact(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def _is_number(_: Any, value: Any) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _is_integer(_: Any, value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value == value.to_integral_value()
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _multiple_of(_validator: Any, step: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
+    if not _is_number(None, value) or value == 0:
+        return
+    if isinstance(value, float) or abs(Decimal(value).adjusted()) > 1000:
+        yield ValidationError(f"{value!r} is too large or too small to be checked against multipleOf {step!r}")
+    elif (Fraction(value) / Fraction(step)).denominator != 1:
+        yield ValidationError(f"{value!r} is not a multiple of {step!r}")
+
+
+def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
+    if not isinstance(value, str):
+        return
+    try:
+        fits = compile_javascript(pattern).search(value)
+    except UnsupportedPattern:
+        return
+    if not fits:
+        yield ValidationError(f"{dumps(value)} does not match {pattern}")
+
+
+def _with_exact_numbers(dialect: Any) -> Any:
+    checker = dialect.TYPE_CHECKER.redefine_many({"number": _is_number, "integer": _is_integer})
+    extend: Any = cast("Any", validators).extend
+    return extend(dialect, {"multipleOf": _multiple_of, "pattern": _pattern}, type_checker=checker)
+
+
+# --- the schema itself -------------------------------------------------------------------------------------------
+
+
+def _dialect(schema: Mapping[str, Any]) -> Any:
+    """The draft a schema names; the newest one if it names none or one nobody knows."""
+    return validators.validator_for(schema, default=Draft202012Validator)
+
+
+def _meta_checker(dialect: Any) -> Any:
+    return _with_exact_numbers(_dialect(dialect.META_SCHEMA))(dialect.META_SCHEMA)
+
+
+def _no_retrieval(uri: str) -> Any:
+    raise NoSuchResource(ref=uri)
+
+
+def _registry(schema: Mapping[str, Any]) -> SchemaRegistry:
+    empty: SchemaRegistry = Registry(retrieve=_no_retrieval)  # pyright: ignore[reportCallIssue]
+    resource = Resource.from_contents(schema, default_specification=DRAFT202012)
+    return SPECIFICATIONS.combine(empty).with_resource(resource.id() or "", resource)
+
+
+def _reference_problems(schema: Mapping[str, Any]) -> Iterator[SchemaProblem]:
+    resource = Resource.from_contents(schema, default_specification=DRAFT202012)
+    resolver = _registry(schema).resolver(resource.id() or "")
+    for key, reference in _references(schema, ()):
+        try:
+            resolver.lookup(reference)
+        except Unresolvable:
+            if reference.startswith("#"):
+                yield SchemaProblem(key, f"{reference} does not exist in this schema")
+            else:
+                yield SchemaProblem(key, f"{reference} points outside this file; nothing is fetched")
+
+
+def _references(node: Any, key: Key) -> Iterator[tuple[Key, str]]:
+    for part, item in _children(node):
+        if part == "$ref" and isinstance(item, str):
+            yield (*key, part), item
+        elif part not in _DATA_KEYWORDS:
+            yield from _references(item, (*key, part))
+
+
+def _pattern_problems(node: Any, key: Key) -> Iterator[SchemaProblem]:
+    for part, item in _children(node):
+        here = (*key, part)
+        if part == "pattern" and isinstance(item, str):
+            yield from _pattern_problem(item, here)
+        elif part not in _DATA_KEYWORDS:
+            yield from _pattern_problems(item, here)
+
+
+def _pattern_problem(pattern: str, key: Key) -> Iterator[SchemaProblem]:
+    try:
+        compile_javascript(pattern)
+    except UnsupportedPattern:
+        yield SchemaProblem(key, f"the pattern {pattern} uses JavaScript that is not checked here", tolerable=True)
+    except re.error as error:
+        yield SchemaProblem(key, f"the pattern {pattern} is not a regular expression: {error}")
+
+
+def _children(node: Any) -> Iterator[tuple[str | int, Any]]:
+    if isinstance(node, dict):
+        yield from cast("dict[str, Any]", node).items()
+    elif isinstance(node, list):
+        yield from enumerate(cast("list[Any]", node))
+
+
+# --- messages ----------------------------------------------------------------------------------------------------
+
+
+def _schema_sentence(error: ValidationError) -> str:
+    if error.absolute_path and error.absolute_path[-1] == "type" and error.validator == "anyOf":
+        return f"{_show(error.instance)} is no type; use string, number, integer, boolean, object, array or null"
+    return _sentence(error, path=False)
+
+
+def _sentence(error: ValidationError, *, path: bool = True) -> str:
+    message = _message(error)
+    if len(message) > _MESSAGE_LIMIT:
+        message = message[:_MESSAGE_LIMIT] + "…"
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+    return f"{where.removeprefix('.')}: {message}" if path and where else message
+
+
+def _message(error: ValidationError) -> str:
+    wanted: Any = error.validator_value
+    if error.validator == "type":
+        kinds = cast("list[str]", wanted) if isinstance(wanted, list) else [str(wanted)]
+        return f"{_show(error.instance)} should be {' or '.join(kinds)}"
+    if error.validator == "enum":
+        return f"{_show(error.instance)} should be one of {', '.join(map(_show, wanted))}"
+    if error.validator == "const":
+        return f"{_show(error.instance)} should be {_show(wanted)}"
+    return error.message
+
+
+def _show(value: Any) -> str:
+    text = _show_exact(value)
+    return text if len(text) <= 80 else text[:80] + "…"
+
+
+def _show_exact(value: Any) -> str:
+    if isinstance(value, _ExactNumber):
+        return value.text
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        return "{" + ", ".join(f"{dumps(key)}: {_show_exact(item)}" for key, item in items) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_show_exact, cast("list[Any]", value))) + "]"
+    return dumps(value)

@@ -1,0 +1,50 @@
+"""Where the loader collects what is wrong, so that a person sees all of it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final, Literal
+
+from runtime_core.repo.bundle import Problem
+
+NOT_FOUND: Final = "CONFIG_NOT_FOUND"
+PARSE_FAILED: Final = "CONFIG_PARSE_FAILED"
+INVALID: Final = "CONFIG_VALIDATION_FAILED"
+ENV_NOT_SET: Final = "ENV_NOT_SET"
+READ_FAILED: Final = "READ_FAILED"
+"""The loader codes of contract 1.2."""
+
+
+class Report:
+    """The problems of one repository, in the order in which they were found."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    @property
+    def failed(self) -> bool:
+        return any(problem.severity == "error" for problem in self.problems)
+
+    def error(self, code: str, file: str, message: str, remedy: str, **place: str | int | None) -> None:
+        self._add("error", code, file, message, remedy, place)
+
+    def warning(self, code: str, file: str, message: str, remedy: str, **place: str | int | None) -> None:
+        self._add("warning", code, file, message, remedy, place)
+
+    def _add(
+        self,
+        severity: Literal["error", "warning"],
+        code: str,
+        file: str,
+        message: str,
+        remedy: str,
+        place: dict[str, str | int | None],
+    ) -> None:
+        self.problems.append(Problem(severity, code, file, message, remedy, **place))  # pyright: ignore[reportArgumentType]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`` Did you mean "x"?`` for the closest known name, or nothing."""
+    close = get_close_matches(name, list(known), n=1, cutoff=0.7)
+    return f' Did you mean "{close[0]}"?' if close else ""
