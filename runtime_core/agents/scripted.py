@@ -1,0 +1,143 @@
+"""The scripted model: replies from a file, for samples, tests and work without a network (design 4)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from runtime_core.agents.turns import ModelError, ModelUnusable, Reply, ToolCall, Turn
+from runtime_core.wire.json import JsonError, dumps, loads
+
+FILE_LIMIT: Final = 16 * 1024 * 1024
+_LAST_RESULT: Final = "{{last_tool_result}}"
+_FAILURES: Final = {
+    "rate_limited": "the model is rate limited",
+    "unavailable": "the model is not available",
+    "bad_key": "the model refused the key",
+}
+
+
+class ScriptedCall(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: str = Field(min_length=1)
+    args: dict[str, Any] = Field({})
+
+
+class ScriptedReply(BaseModel):
+    """One reply of the file. An absent ``agent`` or ``match`` fits any."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+    agent: str | None = None
+    match: str | None = None
+    text: str | None = None
+    tool_calls: list[ScriptedCall] = Field([])
+    repeat: bool = False
+    delay_ms: float = Field(0, ge=0)
+    error: Literal["rate_limited", "unavailable", "bad_key"] | None = None
+    usage: dict[str, int] = Field({})
+
+    @field_validator("match")
+    @classmethod
+    def _is_pattern(cls, value: str | None) -> str | None:
+        try:
+            re.compile(value or "")
+        except re.error as error:
+            raise ValueError(f"this is not a regular expression: {error}") from None
+        return value
+
+    @model_validator(mode="after")
+    def _says_something(self) -> ScriptedReply:
+        if self.text is None and not self.tool_calls and self.error is None:
+            raise ValueError("a reply needs text, tool_calls or error")
+        return self
+
+    def fits(self, agent: str, text: str) -> bool:
+        return self.agent in (None, agent) and (self.match is None or re.search(self.match, text) is not None)
+
+
+class Script(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    replies: list[ScriptedReply]
+
+
+class ScriptedModel:
+    """Answers each turn with the first unused reply that fits. What is used is forgotten when the process ends."""
+
+    def __init__(self, replies: Sequence[ScriptedReply], source: str = "the script") -> None:
+        self._unused = list(replies)
+        self._source = source
+
+    @classmethod
+    def load(cls, path: Path) -> ScriptedModel:
+        """Read a file. Raises `ModelUnusable` naming file, line or key."""
+        try:
+            if not path.is_file():
+                raise ModelUnusable(f"The scripted model's file {path} does not exist. Create it or correct the name.")
+            if path.stat().st_size > FILE_LIMIT:
+                raise ModelUnusable(f"The scripted model's file {path} is larger than {FILE_LIMIT:,} bytes.")
+            value = loads(path.read_bytes())
+            return cls(Script.model_validate(value).replies, str(path))
+        except OSError as error:
+            raise ModelUnusable(f"The scripted model's file {path} cannot be read: {error.strerror}.") from None
+        except JsonError as error:
+            raise ModelUnusable(f"{path}:{error.line}:{error.column}: not valid JSON: {error.reason}.") from None
+        except ValidationError as error:
+            raise ModelUnusable("\n".join(_complaints(path, error))) from None
+
+    async def reply(self, turn: Turn) -> Reply:
+        asked = next(message.text for message in reversed(turn.messages) if message.role != "assistant")
+        chosen = self._take(turn.agent, asked)
+        if chosen.delay_ms:
+            await asyncio.sleep(chosen.delay_ms / 1000)
+        if chosen.error is not None:
+            raise ModelError(chosen.error, f"{_FAILURES[chosen.error]} (as {self._source} says)")
+        return Reply(
+            text=(chosen.text or "").replace(_LAST_RESULT, _last_tool_result(turn)),
+            tool_calls=tuple(ToolCall(call.name, dumps(call.args)) for call in chosen.tool_calls),
+            usage=chosen.usage,
+        )
+
+    def _take(self, agent: str, text: str) -> ScriptedReply:
+        for number, reply in enumerate(self._unused):
+            if reply.fits(agent, text):
+                return reply if reply.repeat else self._unused.pop(number)
+        raise ModelError("no_reply", self._no_reply(agent, text))
+
+    def _no_reply(self, agent: str, text: str) -> str:
+        unused = "; ".join(map(_describe, self._unused[:10])) or "none"
+        more = f"; and {len(self._unused) - 10} more" if len(self._unused) > 10 else ""
+        return (
+            f'{self._source} has no reply left for the agent "{agent}" to: {_short(text, 500)} '
+            f"Unused replies: {unused}{more}."
+        )
+
+
+def _last_tool_result(turn: Turn) -> str:
+    return next((message.text for message in reversed(turn.messages) if message.role == "tool"), "")
+
+
+def _describe(reply: ScriptedReply) -> str:
+    agent = "any agent" if reply.agent is None else f'agent "{reply.agent}"'
+    match = "any text" if reply.match is None else f"/{_short(reply.match, 60)}/"
+    return f"{agent}, {match}"
+
+
+def _short(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[:limit] + "…"
+
+
+def _complaints(path: Path, error: ValidationError) -> list[str]:
+    found: list[str] = []
+    for problem in error.errors(include_url=False, include_input=False):
+        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
+        message = problem["msg"].removeprefix("Value error, ").replace("Input should be", "this should be")
+        found.append(f"{path} [{key.removeprefix('.') or 'whole file'}]: {message}.")
+    return found
