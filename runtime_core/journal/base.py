@@ -13,7 +13,6 @@ from typing import Generic, Literal, Protocol, TypeVar
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import Entry, Event, PauseRow, RunRow, RunStatus, Span
 
-
 T = TypeVar("T")
 
 
@@ -153,6 +152,10 @@ class Journal(Protocol):
 
     async def spans(self, run_id: str) -> Sequence[Span]: ...
     async def events(self, after: int, limit: int = 1000) -> Sequence[Event]: ...
+    async def last_event(self) -> int:
+        """The ``seq`` of the newest event, 0 if there never was one."""
+        ...
+
     async def data_version(self) -> int:
         """Changes whenever another process has written."""
         ...

@@ -1,0 +1,141 @@
+"""What the journal is asked. Every function reads in one snapshot of the connection it is given."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Final
+
+from runtime_core.journal.base import Page
+from runtime_core.journal.driver import Connection
+from runtime_core.journal.rows import (
+    ENTRY,
+    EVENT,
+    QUESTION,
+    RUN,
+    SPAN,
+    to_entry,
+    to_event,
+    to_pause,
+    to_run,
+    to_span,
+)
+from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.runs import FINISHED, Entry, Event, PauseRow, RunRow, RunStatus, Span
+
+MAX_PAGE: Final = 1000
+
+
+def run(db: Connection, run_id: str) -> RunRow | None:
+    row = db.execute(f"SELECT {RUN} FROM durable_run WHERE id = ?", (run_id,)).fetchone()
+    return to_run(db, row) if row else None
+
+
+def known_run(db: Connection, run_id: str) -> RunRow:
+    found = run(db, run_id)
+    if found is None:
+        raise RuntimeFault("NOT_FOUND", f"There is no session {run_id}. List the sessions to see the ids there are.")
+    return found
+
+
+def runs(db: Connection, statuses: Sequence[RunStatus], limit: int, cursor: str | None) -> Page[RunRow]:
+    """Finished runs by the time they ended, others by the time they began; latest first."""
+    limit = _limit(limit)
+    wanted = ", ".join("?" * len(statuses))
+    total = db.execute(
+        f"SELECT coalesce(sum(n), 0) FROM durable_count WHERE name IN ({wanted})", tuple(statuses)
+    ).fetchone()[0]
+    if FINISHED.issuperset(statuses):
+        at, key = _position(cursor) or (float("inf"), "")
+        rows = db.execute(
+            f"SELECT {RUN} FROM durable_run WHERE finished_at IS NOT NULL AND (finished_at, id) < (?, ?) "
+            f"AND status IN ({wanted}) ORDER BY finished_at DESC, id DESC LIMIT ?",
+            (at, key, *statuses, limit + 1),
+        ).fetchall()
+    else:
+        _, key = _position(cursor) or (0.0, "~")
+        only_open = "AND finished_at IS NULL " if FINISHED.isdisjoint(statuses) else ""
+        rows = db.execute(
+            f"SELECT {RUN} FROM durable_run WHERE id < ? {only_open}AND status IN ({wanted}) ORDER BY id DESC LIMIT ?",
+            (key, *statuses, limit + 1),
+        ).fetchall()
+    items = [to_run(db, row) for row in rows[:limit]]
+    last = items[-1] if len(rows) > limit else None
+    return Page(items, total, _cursor(last.finished_at or 0.0, last.id) if last else None)
+
+
+def entries(db: Connection, run_id: str) -> list[Entry]:
+    rows = db.execute(
+        f"SELECT {ENTRY} FROM durable_entry WHERE run_id = ? "
+        "ORDER BY done_order IS NULL, done_order, started_at, path, n",
+        (run_id,),
+    )
+    return [to_entry(db, row) for row in rows.fetchall()]
+
+
+def pauses(db: Connection, run_id: str) -> list[PauseRow]:
+    rows = db.execute(f"SELECT {QUESTION} FROM durable_question WHERE run_id = ? ORDER BY asked_at, id", (run_id,))
+    return [to_pause(db, row) for row in rows.fetchall()]
+
+
+def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
+    limit = _limit(limit)
+    at, key = _position(cursor) or (float("-inf"), "")
+    rows = db.execute(
+        f"SELECT {QUESTION} FROM durable_question WHERE outcome IS NULL AND (asked_at, id) > (?, ?) "
+        "ORDER BY asked_at, id LIMIT ?",
+        (at, key, limit + 1),
+    ).fetchall()
+    items = [to_pause(db, row) for row in rows[:limit]]
+    total = db.execute("SELECT coalesce(sum(n), 0) FROM durable_count WHERE name = 'open questions'").fetchone()[0]
+    return Page(items, total, _cursor(items[-1].asked_at, items[-1].id) if len(rows) > limit else None)
+
+
+def spans(db: Connection, run_id: str) -> list[Span]:
+    """In the order in which the calls were made."""
+    rows = db.execute(f"SELECT {SPAN} FROM span WHERE run_id = ?", (run_id,))
+    found = [to_span(row) for row in rows.fetchall()]
+    return sorted(found, key=lambda span: [int(part) for part in span.slot.split("/") if part.isdecimal()])
+
+
+def events(db: Connection, after: int, limit: int) -> list[Event]:
+    rows = db.execute(f"SELECT {EVENT} FROM durable_event WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
+    return [to_event(db, row) for row in rows.fetchall()]
+
+
+def last_event(db: Connection) -> int:
+    return db.execute("SELECT coalesce(max(id), 0) FROM durable_event").fetchone()[0]
+
+
+def runnable(db: Connection, limit: int, owners: Sequence[str]) -> list[str]:
+    """Ids of runs to advance, oldest first; ``owners`` are the live executors."""
+    rows = db.execute(
+        "SELECT id FROM durable_run WHERE status IN ('runnable', 'running') AND (status = 'runnable' "
+        f"OR lease_owner NOT IN ({', '.join('?' * len(owners))})) ORDER BY updated_at, id LIMIT ?",
+        (*owners, limit),
+    )
+    return [row[0] for row in rows.fetchall()]
+
+
+def next_wake(db: Connection) -> float | None:
+    return db.execute("SELECT min(wake_at) FROM durable_run WHERE wake_at IS NOT NULL").fetchone()[0]
+
+
+def _limit(limit: int) -> int:
+    return max(1, min(limit, MAX_PAGE))
+
+
+def _cursor(at: float, key: str) -> str:
+    return base64.urlsafe_b64encode(f"{at!r} {key}".encode()).decode()
+
+
+def _position(cursor: str | None) -> tuple[float, str] | None:
+    if not cursor:
+        return None
+    try:
+        at, _, key = base64.urlsafe_b64decode(cursor.encode()).decode().partition(" ")
+        return float(at), key
+    except ValueError as error:  # bad base64, bad UTF-8 or not a number
+        raise RuntimeFault(
+            "VALIDATION_ERROR", "cursor: not one that this list gave out. Leave it out to begin with the first page."
+        ) from error

@@ -1,0 +1,190 @@
+"""The journal on SQLite: one writer thread, two reading connections, safe beside other processes (engines.md 4.5)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from runtime_core.journal import queries, transactions
+from runtime_core.journal.base import Answer, Claim, Page, Recorded
+from runtime_core.journal.driver import (
+    BUSY_MS,
+    Connection,
+    DriverError,
+    Durability,
+    connect,
+    fault,
+    pragma,
+    rollback,
+)
+from runtime_core.journal.folder import prepare
+from runtime_core.journal.schema import migrate
+from runtime_core.journal.writer import Writer
+from runtime_core.wire.json import JsonText
+from runtime_core.wire.runs import Entry, Event, PauseRow, RunRow, RunStatus, Span
+
+T = TypeVar("T")
+
+READERS = 2
+
+
+class SqliteJournal:
+    """`Journal` on one SQLite file. Every method may raise `RuntimeFault` data_folder_unusable or data_folder_busy."""
+
+    def __init__(self, path: Path, db: Connection, durability: Durability, busy_ms: int) -> None:
+        self.path = path
+        self._writer = Writer(db, path)
+        self._readers = _Readers(path, durability, busy_ms)
+        self._owners: set[str] = set()
+
+    @classmethod
+    async def open(cls, path: Path, *, durability: Durability = "full", busy_ms: int = BUSY_MS) -> SqliteJournal:
+        """Open the file, making folder and tables as needed. ``busy_ms`` bounds the wait for another program's lock."""
+        db = await asyncio.to_thread(_open, path, durability, busy_ms)
+        return cls(path, db, durability, busy_ms)
+
+    async def close(self) -> None:
+        """Store what is waiting and let go of the file."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._readers.close()
+        self._writer.close()
+
+    async def create_run(self, run: RunRow) -> None:
+        await self._writer.write(lambda db: transactions.create_run(db, run))
+
+    async def claim(self, run_id: str, owner: str) -> Claim | None:
+        self._owners.add(owner)
+        return await self._writer.write(lambda db: transactions.claim(db, run_id, owner))
+
+    async def load(self, run_id: str) -> list[Entry]:
+        return await self._readers.read(lambda db: queries.entries(db, run_id))
+
+    async def append(self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = ()) -> None:
+        await self._writer.write(lambda db: transactions.append(db, claim, entries, spans))
+
+    async def park(
+        self,
+        claim: Claim,
+        status: RunStatus,
+        *,
+        pauses: Sequence[PauseRow] = (),
+        entries: Sequence[Entry] = (),
+        wake_at: float | None = None,
+        error: JsonText | None = None,
+        spans: Sequence[Span] = (),
+    ) -> None:
+        await self._writer.write(
+            lambda db: transactions.park(db, claim, status, pauses, entries, wake_at, error, spans)
+        )
+
+    async def finish(
+        self,
+        claim: Claim,
+        status: RunStatus,
+        *,
+        result: JsonText | None = None,
+        error: JsonText | None = None,
+        entries: Sequence[Entry] = (),
+        spans: Sequence[Span] = (),
+    ) -> None:
+        await self._writer.write(lambda db: transactions.finish(db, claim, status, result, error, entries, spans))
+
+    async def answer(
+        self,
+        answer: Answer,
+        judge: Callable[[RunRow, Sequence[PauseRow], Answer], PauseRow],
+        recorded: Callable[[PauseRow], Recorded],
+    ) -> tuple[PauseRow, bool]:
+        return await self._writer.write(lambda db: transactions.answer(db, answer, judge, recorded))
+
+    async def cancel(self, run_id: str, who: str) -> RunRow:
+        return await self._writer.write(lambda db: transactions.cancel(db, run_id, who))
+
+    async def wake_due(self, now: float) -> Sequence[str]:
+        return await self._writer.write(lambda db: transactions.wake_due(db, now))
+
+    async def abandon_claims(self) -> Sequence[str]:
+        return await self._writer.write(transactions.abandon_claims)
+
+    async def next_wake(self) -> float | None:
+        return await self._readers.read(queries.next_wake)
+
+    async def runnable(self, limit: int = 100) -> Sequence[str]:
+        """A ``running`` run counts if its claim was not made through this journal."""
+        owners = tuple(self._owners)
+        return await self._readers.read(lambda db: queries.runnable(db, limit, owners))
+
+    async def run(self, run_id: str) -> RunRow | None:
+        return await self._readers.read(lambda db: queries.run(db, run_id))
+
+    async def runs(self, statuses: Sequence[RunStatus], limit: int, cursor: str | None) -> Page[RunRow]:
+        return await self._readers.read(lambda db: queries.runs(db, statuses, limit, cursor))
+
+    async def pauses(self, run_id: str) -> Sequence[PauseRow]:
+        return await self._readers.read(lambda db: queries.pauses(db, run_id))
+
+    async def pending(self, limit: int, cursor: str | None) -> Page[PauseRow]:
+        return await self._readers.read(lambda db: queries.pending(db, limit, cursor))
+
+    async def spans(self, run_id: str) -> Sequence[Span]:
+        return await self._readers.read(lambda db: queries.spans(db, run_id))
+
+    async def events(self, after: int, limit: int = 1000) -> Sequence[Event]:
+        return await self._readers.read(lambda db: queries.events(db, after, limit))
+
+    async def last_event(self) -> int:
+        return await self._readers.read(queries.last_event)
+
+    async def data_version(self) -> int:
+        return await self._writer.look(lambda db: pragma(db, "data_version"))
+
+
+class _Readers:
+    """A few threads, each with a connection of its own that cannot write."""
+
+    def __init__(self, path: Path, durability: Durability, busy_ms: int) -> None:
+        self._path = path
+        self._open = lambda: connect(path, durability=durability, read_only=True, busy_ms=busy_ms)
+        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix=f"journal reader {path.name}")
+        self._own = threading.local()
+        self._all: list[Connection] = []
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, work)
+
+    def close(self) -> None:
+        self._threads.shutdown()
+        for db in self._all:
+            db.close()
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        db: Connection | None = getattr(self._own, "db", None)
+        if db is None:
+            db = self._own.db = self._open()
+            self._all.append(db)
+        try:
+            db.execute("BEGIN")  # one snapshot for all that `work` reads
+            return work(db)
+        except DriverError as error:
+            raise fault(self._path, error) from error
+        finally:
+            with suppress(DriverError):
+                rollback(db)
+
+
+def _open(path: Path, durability: Durability, busy_ms: int) -> Connection:
+    prepare(path.parent)
+    db = connect(path, durability=durability, busy_ms=busy_ms)
+    try:
+        migrate(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
