@@ -16,7 +16,7 @@ from runtime_core.wire.runs import Entry, Event, PauseRow, RunRow, RunStatus, Sp
 T = TypeVar("T")
 
 
-class Fenced(Exception):
+class Fenced(Exception):  # noqa: N818 - a signal to stop, not a fault
     """The run was claimed, cancelled or finished by somebody else: the leg must stop without writing."""
 
 
@@ -66,7 +66,7 @@ class Journal(Protocol):
         ...
 
     async def load(self, run_id: str) -> list[Entry]:
-        """All entries of a run in one read, finished ones in the order their results were handed out, then started ones."""
+        """All entries in one read: finished ones in the order their results were handed out, then started ones."""
         ...
 
     async def append(self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = ()) -> None:

@@ -1,0 +1,214 @@
+"""From the arguments of ``requestInput`` and ``waitForApproval`` to a pause, and from its answer to what they return.
+
+Contract 3.2 and decisions 5, 6, 7 and 23. A *spec* is the normalised question as JSON text: an object with camelCase
+keys, ``question`` and ``inputType`` always present, keys we do not know kept, JSON values exactly as written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal, cast
+
+from runtime_core.wire.json import JsonText, JsonValue, digest, dumps, loads
+from runtime_core.wire.runs import PauseOutcome, PauseRow, iso
+
+AskKind = Literal["input", "approval"]
+
+_MEMBER: Final = {"input": "requestInput", "approval": "waitForApproval"}
+_APPROVING: Final = frozenset({"yes", "approve", "approved"})
+_SNAKE: Final = {
+    "input_type": "inputType",
+    "allow_edits": "allowEdits",
+    "eligible_answerers": "eligibleAnswerers",
+    "exclude_answerers": "excludeAnswerers",
+    "expires_at": "expiresAt",
+    "timeout_ms": "timeoutMs",
+    "on_expire": "onExpire",
+}
+_FINGERPRINTED: Final = (
+    "question",
+    "inputType",
+    "options",
+    "context",
+    "allowEdits",
+    "eligibleAnswerers",
+    "excludeAnswerers",
+    "schema",
+    "quorum",
+    "expiresAt",
+    "timeoutMs",
+    "onExpire",
+)
+
+
+class QuestionError(ValueError):
+    """Arguments a question cannot be made of; raised into the handler. ``key`` names the argument."""
+
+    code = "invalid-params"
+
+    def __init__(self, kind: AskKind, key: str, problem: str) -> None:
+        super().__init__(f"{_MEMBER[kind]}: {key} {problem}")
+        self.key = key
+
+
+def question(kind: AskKind, args: JsonText) -> JsonText:
+    """The spec for what a handler passed: a string, or an object. Raises `QuestionError`.
+
+    An ``inputType`` we do not know is kept, as the card falls back to a typed answer (decision 1).
+    """
+    given = loads(args)
+    if isinstance(given, str):
+        given = cast("dict[str, JsonValue]", {"question": given})
+    if not isinstance(given, dict):
+        raise QuestionError(kind, "the argument", f"must be a question or an object, not {_name(given)}")
+    asked: dict[str, JsonValue] = {}
+    for key, value in given.items():
+        name = _SNAKE.get(key, key)
+        if name == key or name not in given:
+            asked[name] = value
+    if kind == "approval" and "prompt" in asked:
+        asked["question"] = asked.pop("prompt")
+    for name, check in _CHECKS.items():
+        if asked.get(name) is None:
+            asked.pop(name, None)
+        else:
+            asked[name] = check(kind, name, asked[name])
+    if "question" not in asked:
+        raise QuestionError(kind, "prompt" if kind == "approval" else "question", "is missing; it must be a text")
+    spec: dict[str, JsonValue] = {"question": asked.pop("question")}
+    spec["inputType"] = asked.pop("inputType", "text" if kind == "input" else "yesno")
+    return dumps({**spec, **asked})
+
+
+def attention(kind: str, name: str, started_at: float) -> JsonText:
+    """The spec that asks what to do about a call that may or may not have run (decision 13). Time in seconds."""
+    return dumps(
+        {
+            "question": f"{name} may have run: the process ended before its result was stored. What now?",
+            "inputType": "choice",
+            "options": [
+                {"value": "run-again", "label": "Run it again", "sub": "If it did run, it runs twice"},
+                {"value": "fail", "label": "Let the call fail", "sub": "The handler gets an execution-failed error"},
+            ],
+            "allowEdits": False,
+            "call": {"kind": kind, "name": name, "startedAt": iso(started_at)},
+        }
+    )
+
+
+def fingerprint(kind: str, spec: JsonText) -> str:
+    """SHA-256 over what an answerer decides on: question, kind, options, context, rules and deadline (decision 23)."""
+    asked = read(spec)
+    return digest({"kind": kind, **{key: asked[key] for key in _FINGERPRINTED if key in asked}})
+
+
+def read(spec: JsonText) -> dict[str, JsonValue]:
+    """A stored spec as an object."""
+    return cast("dict[str, JsonValue]", loads(spec))
+
+
+def approved(value: JsonValue) -> bool:
+    """Whether a posted value approves (decision 5): everything that does not say so does not."""
+    if isinstance(value, dict):
+        return value.get("approved") is True
+    return value is True or (isinstance(value, str) and value.strip().lower() in _APPROVING)
+
+
+def outcome(kind: str, spec: JsonText, value: JsonText) -> PauseOutcome:
+    """``refused`` for an answer that says no: not approved, or ``no`` / ``false`` to a yes/no question."""
+    posted = loads(value)
+    if kind == "approval":
+        return "answered" if approved(posted) else "refused"
+    if kind == "input" and read(spec).get("inputType") == "yesno":
+        says_no = posted is False or (isinstance(posted, str) and posted.strip().lower() == "no")
+        return "refused" if says_no else "answered"
+    return "answered"
+
+
+def handler_value(pause: PauseRow) -> JsonText:
+    """What the handler's call returns for an answered pause (decisions 5 and 6). ``respondedAt`` is ISO 8601."""
+    assert pause.answer is not None
+    value = loads(pause.answer)
+    note = pause.note
+    returned: dict[str, JsonValue] = {}
+    if pause.kind == "approval":
+        returned["approved"] = approved(value)
+        if isinstance(value, dict) and isinstance(value.get("note"), str):
+            note = cast("str", value["note"])
+    else:
+        returned["value"] = value
+    if pause.edits is not None:
+        returned["edits"] = loads(pause.edits)
+    returned["respondedBy"] = pause.answered_by
+    if note is not None:
+        returned["note"] = note
+    returned["respondedAt"] = iso(pause.answered_at)
+    return dumps(returned)
+
+
+def _text(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
+    if not isinstance(value, str):
+        raise QuestionError(kind, key, f"must be a text, not {_name(value)}")
+    return value
+
+
+def _flag(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
+    if not isinstance(value, bool):
+        raise QuestionError(kind, key, f"must be true or false, not {_name(value)}")
+    return value
+
+
+def _user_ids(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
+    if not isinstance(value, list):
+        raise QuestionError(kind, key, f"must be a list of user ids, not {_name(value)}")
+    for index, user in enumerate(value):
+        _text(kind, f"{key}[{index}]", user)
+    return value
+
+
+def _options(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
+    if not isinstance(value, list):
+        raise QuestionError(kind, key, f"must be a list of options, not {_name(value)}")
+    return [_option(kind, f"{key}[{index}]", option) for index, option in enumerate(value)]
+
+
+def _option(kind: AskKind, key: str, option: JsonValue) -> JsonValue:
+    if not isinstance(option, dict):
+        raise QuestionError(kind, key, f"must be an object with value and label, not {_name(option)}")
+    if "value" not in option:
+        raise QuestionError(kind, f"{key}.value", "is missing")
+    checked = dict(option)
+    for name, check in _OPTION_CHECKS.items():
+        if checked.get(name) is None:
+            checked.pop(name, None)
+        else:
+            check(kind, f"{key}.{name}", checked[name])
+    if "label" not in checked:
+        value = checked["value"]
+        checked["label"] = value if isinstance(value, str) else dumps(value)
+    return checked
+
+
+def _name(value: JsonValue) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, list):
+        return "a list"
+    return "an object" if isinstance(value, dict) else "a number"
+
+
+_Check = Callable[[AskKind, str, JsonValue], JsonValue]
+
+_OPTION_CHECKS: Final[dict[str, _Check]] = {"label": _text, "sub": _text, "recommended": _flag}
+_CHECKS: Final[dict[str, _Check]] = {
+    "question": _text,
+    "inputType": _text,
+    "options": _options,
+    "allowEdits": _flag,
+    "eligibleAnswerers": _user_ids,
+    "excludeAnswerers": _user_ids,
+}

@@ -1,0 +1,143 @@
+"""Rows of the tables as the types of `wire.runs` and back, and where large values are kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Final, cast
+
+from runtime_core.journal.driver import Connection
+from runtime_core.wire.json import JsonText, dumps, loads
+from runtime_core.wire.runs import Entry, Event, PauseRow, RunRow, Span
+
+INLINE_LIMIT: Final = 64 * 1024
+"""Characters of a value that stay in its row; longer ones go to ``durable_blob`` (engines.md 4.2)."""
+
+RUN: Final = (
+    "id, tool, repo, revision, status, epoch, params, created_by, created_at, updated_at, finished_at, wake_at, scope, "
+    "parent_session, context, result, error, seed"
+)
+QUESTION: Final = (
+    "id, run_id, slot, kind, tool, names, spec, fingerprint, asked_at, requested_by, expires_at, outcome, answer, "
+    "edits, note, answered_by, answered_at, scope, parent_session"
+)
+ENTRY: Final = "path, n, kind, name, digest, state, value, started_at, ended_at, done_order, epoch"
+SPAN: Final = (
+    "run_id, slot, kind, name, state, started_at, ended_at, code, message, input, output, input_size, output_size, leg"
+)
+EVENT: Final = "id, run_id, type, body, at"
+
+Stored = str | bytes | None
+
+
+def marks(columns: str) -> str:
+    """The ``?, ?, …`` that go with a list of columns."""
+    return ", ".join("?" * (columns.count(",") + 1))
+
+
+def keep(db: Connection, value: JsonText | None) -> Stored:
+    """What to store for ``value``: itself, or the key under which it was put among the large values."""
+    if value is None or len(value) <= INLINE_LIMIT:
+        return value
+    data = value.encode()
+    digest = hashlib.sha256(data).digest()
+    db.execute("INSERT OR IGNORE INTO durable_blob(digest, bytes, size) VALUES (?, ?, ?)", (digest, data, len(data)))
+    return digest
+
+
+def fetch(db: Connection, row: Iterable[Any]) -> list[Any]:
+    """The row with every key of a large value replaced by the value."""
+    return [_large(db, item) if isinstance(item, bytes) else item for item in row]
+
+
+def _large(db: Connection, digest: bytes) -> JsonText:
+    return db.execute("SELECT bytes FROM durable_blob WHERE digest = ?", (digest,)).fetchone()[0].decode()
+
+
+def run_values(db: Connection, run: RunRow) -> tuple[Any, ...]:
+    return (
+        run.id,
+        run.tool,
+        run.repo,
+        run.revision,
+        run.status,
+        run.epoch,
+        keep(db, run.params),
+        run.created_by,
+        run.created_at,
+        run.updated_at,
+        run.finished_at,
+        run.wake_at,
+        run.scope,
+        run.parent_session,
+        keep(db, run.context),
+        keep(db, run.result),
+        keep(db, run.error),
+        run.seed,
+    )
+
+
+def question_values(db: Connection, pause: PauseRow) -> tuple[Any, ...]:
+    return (
+        pause.id,
+        pause.run_id,
+        pause.slot,
+        pause.kind,
+        pause.tool,
+        dumps(pause.names),
+        keep(db, pause.spec),
+        pause.fingerprint,
+        pause.asked_at,
+        pause.requested_by,
+        pause.expires_at,
+        pause.outcome,
+        keep(db, pause.answer),
+        keep(db, pause.edits),
+        pause.note,
+        pause.answered_by,
+        pause.answered_at,
+        pause.scope,
+        pause.parent_session,
+    )
+
+
+def span_values(span: Span) -> tuple[Any, ...]:
+    return (
+        span.run_id,
+        span.slot,
+        span.kind,
+        span.name,
+        span.state,
+        span.started_at,
+        span.ended_at,
+        span.code,
+        span.message,
+        span.input,
+        span.output,
+        span.input_size,
+        span.output_size,
+        span.leg,
+    )
+
+
+def to_run(db: Connection, row: Iterable[Any]) -> RunRow:
+    return RunRow(*fetch(db, row))
+
+
+def to_pause(db: Connection, row: Iterable[Any]) -> PauseRow:
+    values = fetch(db, row)
+    values[5] = tuple(cast("list[str]", loads(values[5])))
+    return PauseRow(*values)
+
+
+def to_entry(db: Connection, row: Iterable[Any]) -> Entry:
+    return Entry(*fetch(db, row))
+
+
+def to_span(row: Iterable[Any]) -> Span:
+    return Span(*row)
+
+
+def to_event(db: Connection, row: Iterable[Any]) -> Event:
+    seq, run_id, kind, body, at = fetch(db, row)
+    return Event(seq, run_id, kind, cast("dict[str, Any]", loads(body)), at)

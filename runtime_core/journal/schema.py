@@ -1,0 +1,244 @@
+"""The tables of the journal and their forward-only migrations (engines.md 4.2 and 4.7).
+
+A JSON value is TEXT, or, above `INLINE_LIMIT` characters, the 32-byte BLOB that is its key in ``durable_blob``.
+``durable_count`` is kept by triggers, so that a total never costs a scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from runtime_core.journal.driver import Connection, DriverError, fault, pragma, rollback
+from runtime_core.wire.codes import RuntimeFault
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+Migration = Callable[["Database"], None]
+
+
+def _first_format(db: Database) -> None:
+    run = db.table("durable_run").create(
+        {
+            "id": str,
+            "tool": str,
+            "repo": str,
+            "revision": str,
+            "status": str,
+            "epoch": int,
+            "params": str,
+            "created_by": str,
+            "created_at": float,
+            "updated_at": float,
+            "finished_at": float,
+            "wake_at": float,
+            "scope": str,
+            "parent_session": str,
+            "context": str,
+            "result": str,
+            "error": str,
+            "seed": str,
+            "lease_owner": str,
+            "journal_format": int,
+        },
+        pk="id",
+        not_null={"tool", "repo", "revision", "status", "epoch", "params", "created_by", "created_at", "updated_at"},
+        defaults={"journal_format": 1},
+    )
+    db.table("durable_entry").create(
+        {
+            "run_id": str,
+            "path": str,
+            "n": int,
+            "kind": str,
+            "name": str,
+            "digest": str,
+            "state": str,
+            "value": str,
+            "started_at": float,
+            "ended_at": float,
+            "done_order": int,
+            "epoch": int,
+        },
+        pk=("run_id", "path", "n"),
+        not_null={"kind", "name", "digest", "state", "started_at", "epoch"},
+        foreign_keys=[("run_id", run.name, "id")],
+    ).create_index(["run_id", "done_order"], unique=True)
+    db.table("durable_question").create(
+        {
+            "id": str,
+            "run_id": str,
+            "slot": str,
+            "kind": str,
+            "tool": str,
+            "names": str,
+            "spec": str,
+            "fingerprint": str,
+            "asked_at": float,
+            "requested_by": str,
+            "expires_at": float,
+            "outcome": str,
+            "answer": str,
+            "edits": str,
+            "note": str,
+            "answered_by": str,
+            "answered_at": float,
+            "scope": str,
+            "parent_session": str,
+            "answer_key": str,
+            "answer_digest": str,
+        },
+        pk="id",
+        not_null={"run_id", "slot", "kind", "tool", "names", "spec", "fingerprint", "asked_at", "requested_by"},
+        foreign_keys=[("run_id", run.name, "id")],
+    ).create_index(["run_id", "asked_at", "id"])
+    db.table("durable_event").create(
+        {"id": int, "run_id": str, "type": str, "body": str, "at": float},
+        pk="id",
+        not_null={"run_id", "type", "body", "at"},
+    )
+    db.table("durable_blob").create(
+        {"digest": bytes, "bytes": bytes, "size": int}, pk="digest", not_null={"bytes", "size"}
+    )
+    db.table("durable_count").create({"name": str, "n": int}, pk="name", not_null={"n"})
+    db.table("span").create(
+        {
+            "run_id": str,
+            "slot": str,
+            "kind": str,
+            "name": str,
+            "state": str,
+            "started_at": float,
+            "ended_at": float,
+            "code": str,
+            "message": str,
+            "input": str,
+            "output": str,
+            "input_size": int,
+            "output_size": int,
+            "leg": int,
+        },
+        pk=("run_id", "slot"),
+        not_null={"kind", "name", "state", "started_at", "input_size", "output_size", "leg"},
+        foreign_keys=[("run_id", run.name, "id")],
+    )
+    for statement in _FIRST_INDICES + _FIRST_TRIGGERS:
+        db.conn.execute(statement)
+
+
+_FIRST_INDICES: Final = (
+    "CREATE INDEX durable_run_ready ON durable_run(updated_at, id) WHERE status IN ('runnable', 'running')",
+    "CREATE INDEX durable_run_wake ON durable_run(wake_at) WHERE wake_at IS NOT NULL",
+    "CREATE INDEX durable_run_open ON durable_run(id) WHERE finished_at IS NULL",
+    "CREATE INDEX durable_run_finished ON durable_run(finished_at, id) WHERE finished_at IS NOT NULL",
+    "CREATE INDEX durable_question_open ON durable_question(asked_at, id) WHERE outcome IS NULL",
+    "CREATE UNIQUE INDEX durable_question_key ON durable_question(run_id, answer_key) WHERE answer_key IS NOT NULL",
+)
+
+
+def _counter(table: str, trigger: str, event: str, steps: str) -> str:
+    return f"CREATE TRIGGER {table}_{trigger} AFTER {event} BEGIN {steps} END"
+
+
+def _add(name: str, by: int) -> str:
+    return (
+        f"INSERT INTO durable_count(name, n) VALUES ({name}, {by}) ON CONFLICT(name) DO UPDATE SET n = n + excluded.n;"
+    )
+
+
+_FIRST_TRIGGERS: Final = (
+    _counter("durable_run", "added", "INSERT ON durable_run", _add("new.status", 1)),
+    _counter(
+        "durable_run",
+        "moved",
+        "UPDATE OF status ON durable_run WHEN old.status <> new.status",
+        _add("old.status", -1) + _add("new.status", 1),
+    ),
+    _counter("durable_run", "removed", "DELETE ON durable_run", _add("old.status", -1)),
+    _counter(
+        "durable_question", "added", "INSERT ON durable_question WHEN new.outcome IS NULL", _add("'open questions'", 1)
+    ),
+    _counter(
+        "durable_question",
+        "closed",
+        "UPDATE OF outcome ON durable_question WHEN old.outcome IS NULL AND new.outcome IS NOT NULL",
+        _add("'open questions'", -1),
+    ),
+    _counter(
+        "durable_question",
+        "reopened",
+        "UPDATE OF outcome ON durable_question WHEN old.outcome IS NOT NULL AND new.outcome IS NULL",
+        _add("'open questions'", 1),
+    ),
+    _counter(
+        "durable_question",
+        "removed",
+        "DELETE ON durable_question WHEN old.outcome IS NULL",
+        _add("'open questions'", -1),
+    ),
+)
+
+MIGRATIONS: Final[Sequence[Migration]] = (_first_format,)
+"""Migration number n, counted from 1, brings a file of format n - 1 to format n. Published ones never change."""
+
+
+def migrate(db: Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Bring the file to the newest format and prove that it can be written. Raises `RuntimeFault`.
+
+    Each migration is one transaction; before the first one on a file with data a copy is put beside it.
+    """
+    newest = len(migrations)
+    try:
+        db.execute("BEGIN")
+        found = _format(db, path, newest)
+        rollback(db)
+        if 0 < found < newest:
+            _copy(db, path, found)
+        for number in range(found + 1, newest + 1):
+            _apply(db, path, number, migrations)
+        db.execute("BEGIN IMMEDIATE")
+        db.execute(f"PRAGMA user_version={newest}")
+    except DriverError as error:
+        raise fault(path, error) from error
+    finally:
+        rollback(db)
+
+
+def _format(db: Connection, path: Path, newest: int) -> int:
+    found = pragma(db, "user_version")
+    if found > newest:
+        raise RuntimeFault(
+            "data_folder_unusable",
+            f"{path} has format {found}, made by a newer version of this program, which reads up to format {newest}. "
+            "Install the newer version or choose another data folder; nothing was changed.",
+            file=str(path),
+        )
+    if found == 0 and db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+        raise RuntimeFault(
+            "data_folder_unusable",
+            f"{path} holds the tables of another program. Move it away or choose another data folder; "
+            "nothing was changed.",
+            file=str(path),
+        )
+    return found
+
+
+def _copy(db: Connection, path: Path, found: int) -> None:
+    copy = path.with_name(f"{path.name}.format-{found}.copy")
+    if not copy.exists():
+        unfinished = copy.with_name(copy.name + ".part")
+        unfinished.unlink(missing_ok=True)
+        db.execute("VACUUM INTO ?", (str(unfinished),))
+        unfinished.replace(copy)
+
+
+def _apply(db: Connection, path: Path, number: int, migrations: Sequence[Migration]) -> None:
+    from sqlite_utils import Database  # slow to import and needed only once in the life of a file
+
+    db.execute("BEGIN IMMEDIATE")
+    if _format(db, path, len(migrations)) < number:  # another process may have been faster
+        migrations[number - 1](Database(db, execute_plugins=False))
+        db.execute(f"PRAGMA user_version={number}")
+    db.execute("COMMIT")

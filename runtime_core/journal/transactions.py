@@ -1,0 +1,348 @@
+"""What changes the journal. Every function runs inside one transaction that the writer opens and commits.
+
+What has to be atomic with what is the table of engines.md 4.3. A change of the status that is shown writes events: one
+for each question that opened or closed with it, or one without a question (contract decision 16).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from runtime_core.journal.base import Answer, Claim, Fenced, Recorded
+from runtime_core.journal.driver import Connection
+from runtime_core.journal.queries import known_run, pauses
+from runtime_core.journal.rows import (
+    ENTRY,
+    QUESTION,
+    RUN,
+    SPAN,
+    keep,
+    marks,
+    question_values,
+    run_values,
+    span_values,
+    to_entry,
+    to_run,
+)
+from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.json import JsonError, JsonText, JsonValue, digest, dumps, loads
+from runtime_core.wire.runs import (
+    FINISHED,
+    Entry,
+    PauseOutcome,
+    PauseRow,
+    RunRow,
+    RunStatus,
+    Span,
+    iso,
+    parent_slot,
+)
+
+WAKE_LIMIT: Final = 1000
+KEPT_EVENTS: Final = 20_000
+"""Contract decision 16 asks for the last 10,000 at least."""
+
+Judge = Callable[[RunRow, Sequence[PauseRow], Answer], PauseRow]
+
+_WAKING: Final = frozenset({"awaiting-input", "sleeping"})
+_ASKED_BY: Final = {"input": "requestInput", "approval": "waitForApproval"}
+
+_PUT_ENTRY: Final = """
+    INSERT INTO durable_entry(
+        run_id, path, n, kind, name, digest, state, value, started_at, ended_at, done_order, epoch)
+    VALUES (:run_id, :path, :n, :kind, :name, :digest, :state, :value, :started_at, :ended_at,
+            CASE WHEN :state <> 'started'
+            THEN (SELECT coalesce(max(done_order), 0) + 1 FROM durable_entry WHERE run_id = :run_id) END, :epoch)
+    ON CONFLICT(run_id, path, n) DO UPDATE SET kind = excluded.kind, name = excluded.name, digest = excluded.digest,
+        state = excluded.state, value = excluded.value, started_at = excluded.started_at,
+        ended_at = excluded.ended_at, done_order = excluded.done_order, epoch = excluded.epoch
+    WHERE durable_entry.state = 'started'"""
+_PUT_SPAN: Final = f"INSERT OR REPLACE INTO span({SPAN}) VALUES ({marks(SPAN)})"
+_OPEN_QUESTION: Final = f"""
+    INSERT INTO durable_question({QUESTION}) VALUES ({marks(QUESTION)})
+    ON CONFLICT(id) DO UPDATE SET spec = excluded.spec, fingerprint = excluded.fingerprint, names = excluded.names,
+        asked_at = excluded.asked_at, expires_at = excluded.expires_at, outcome = NULL, answered_by = NULL,
+        answered_at = NULL
+    WHERE durable_question.outcome = 'superseded'"""
+
+
+def create_run(db: Connection, run: RunRow) -> None:
+    db.execute(f"INSERT INTO durable_run({RUN}) VALUES ({marks(RUN)})", run_values(db, run))
+    _event(db, run, "session_created", {})
+
+
+def claim(db: Connection, run_id: str, owner: str) -> Claim | None:
+    rows = db.execute(
+        "UPDATE durable_run SET status = 'running', epoch = epoch + 1, lease_owner = :owner, wake_at = NULL, "
+        "updated_at = :now WHERE id = :id "
+        "AND (status = 'runnable' OR (status = 'running' AND lease_owner IS NOT :owner)) "
+        f"RETURNING {RUN}",
+        {"owner": owner, "now": time.time(), "id": run_id},
+    ).fetchall()
+    if not rows:
+        return None
+    run = to_run(db, rows[0])
+    return Claim(run, run.epoch, owner)
+
+
+def append(db: Connection, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span]) -> None:
+    _fence(db, claim)
+    _put_entries(db, claim, entries)
+    _put_spans(db, spans)
+
+
+def park(
+    db: Connection,
+    claim: Claim,
+    status: RunStatus,
+    asked: Sequence[PauseRow],
+    entries: Sequence[Entry],
+    wake_at: float | None,
+    error: JsonText | None,
+    spans: Sequence[Span],
+) -> None:
+    append(db, claim, entries, spans)
+    now = time.time()
+    open_before = {pause.id: pause for pause in pauses(db, claim.run.id) if pause.outcome is None}
+    given = {pause.id for pause in asked}
+    closed = [
+        _close(db, pause, "superseded", None, now) for pause_id, pause in open_before.items() if pause_id not in given
+    ]
+    still_open = [pause for pause_id, pause in open_before.items() if pause_id in given]
+    opened = [pause for pause in asked if pause.id not in open_before]
+    for pause in opened:
+        db.execute(_OPEN_QUESTION, question_values(db, pause))
+    run = _move(
+        db, claim.run.id, status, now, wake_at=wake_at if status in _WAKING else None, error=error, finished_at=None
+    )
+    _events(db, run, [*closed, *(opened or still_open[:1])])
+
+
+def finish(
+    db: Connection,
+    claim: Claim,
+    status: RunStatus,
+    result: JsonText | None,
+    error: JsonText | None,
+    entries: Sequence[Entry],
+    spans: Sequence[Span],
+) -> None:
+    append(db, claim, entries, spans)
+    now = time.time()
+    closed = _close_all(db, claim.run.id, "superseded", None, now)
+    run = _move(db, claim.run.id, status, now, result=result, error=error, finished_at=now)
+    _events(db, run, closed)
+
+
+def answer(
+    db: Connection, answer: Answer, judge: Judge, recorded: Callable[[PauseRow], Recorded]
+) -> tuple[PauseRow, bool]:
+    run = known_run(db, answer.run_id)
+    known = pauses(db, run.id)
+    body = _body_digest(answer) if answer.key else None
+    stored = _stored(db, known, answer, body)
+    if stored is not None:
+        return stored, False
+    pause = judge(run, known, answer)
+    db.execute(
+        "UPDATE durable_question SET outcome = ?, answer = ?, edits = ?, note = ?, answered_by = ?, answered_at = ?, "
+        "answer_key = ?, answer_digest = ? WHERE id = ?",
+        (
+            pause.outcome,
+            keep(db, pause.answer),
+            keep(db, pause.edits),
+            pause.note,
+            pause.answered_by,
+            pause.answered_at,
+            answer.key,
+            body,
+            pause.id,
+        ),
+    )
+    now = time.time()
+    _record(db, run, pause, recorded(pause), now)
+    _events(db, _move(db, run.id, "runnable", now, error=None), [pause])
+    return pause, True
+
+
+def cancel(db: Connection, run_id: str, who: str) -> RunRow:
+    run = known_run(db, run_id)
+    if run.status in FINISHED:
+        code = {"cancelled": "run_cancelled", "expired": "pause_expired"}.get(run.status, "not_awaiting_input")
+        raise RuntimeFault(
+            code,
+            f"Session {run_id} has already ended ({run.status}); there is nothing to cancel.",
+            status=run.status,
+            finished_at=iso(run.finished_at),
+        )
+    now = time.time()
+    closed = _close_all(db, run_id, "cancelled", who, now)
+    db.execute(
+        "UPDATE span SET state = 'cancelled', ended_at = ? WHERE run_id = ? AND state IN ('running', 'waiting')",
+        (now, run_id),
+    )
+    error = dumps({"code": "run_cancelled", "message": f"Cancelled by {who}.", "cancelled_by": who})
+    run = _move(db, run_id, "cancelled", now, error=error, finished_at=now, epoch=run.epoch + 1)
+    _events(db, run, closed)
+    return run
+
+
+def wake_due(db: Connection, now: float) -> list[str]:
+    due = db.execute(
+        "SELECT id FROM durable_run WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at, id LIMIT ?",
+        (now, WAKE_LIMIT),
+    ).fetchall()
+    for (run_id,) in due:
+        _events(db, _move(db, run_id, "runnable", time.time()), [])
+    return [run_id for (run_id,) in due]
+
+
+def abandon_claims(db: Connection) -> list[str]:
+    rows = db.execute(
+        "UPDATE durable_run SET status = 'runnable', lease_owner = NULL WHERE status IN ('runnable', 'running') "
+        "AND status = 'running' RETURNING id"
+    )
+    return sorted(row[0] for row in rows.fetchall())
+
+
+def _fence(db: Connection, claim: Claim) -> None:
+    row = db.execute("SELECT epoch, status FROM durable_run WHERE id = ?", (claim.run.id,)).fetchone()
+    if row != (claim.epoch, "running"):
+        raise Fenced(f"Leg {claim.epoch} of {claim.run.id} may not write: the run is now {row or 'gone'}.")
+
+
+def _put_entries(db: Connection, claim: Claim, entries: Sequence[Entry]) -> None:
+    for entry in entries:
+        if not _put_entry(db, claim.run.id, replace(entry, epoch=claim.epoch)):
+            raise ValueError(f"call {entry.path}:{entry.n} of {claim.run.id} is finished and never changes again")
+
+
+def _put_entry(db: Connection, run_id: str, entry: Entry) -> bool:
+    """Insert an entry or complete a started one; False if it is finished already."""
+    values = {
+        "run_id": run_id,
+        "path": entry.path,
+        "n": entry.n,
+        "kind": entry.kind,
+        "name": entry.name,
+        "digest": entry.digest,
+        "state": entry.state,
+        "value": keep(db, entry.value),
+        "started_at": entry.started_at,
+        "ended_at": entry.ended_at,
+        "epoch": entry.epoch,
+    }
+    return db.execute(_PUT_ENTRY, values).rowcount > 0
+
+
+def _put_spans(db: Connection, spans: Sequence[Span]) -> None:
+    if spans:
+        db.executemany(_PUT_SPAN, [span_values(span) for span in spans])
+
+
+def _close(db: Connection, pause: PauseRow, outcome: PauseOutcome, who: str | None, now: float) -> PauseRow:
+    closed = replace(pause, outcome=outcome, answered_by=who, answered_at=now)
+    db.execute(
+        "UPDATE durable_question SET outcome = ?, answered_by = ?, answered_at = ? WHERE id = ?",
+        (outcome, who, now, pause.id),
+    )
+    return closed
+
+
+def _close_all(db: Connection, run_id: str, outcome: PauseOutcome, who: str | None, now: float) -> list[PauseRow]:
+    return [_close(db, pause, outcome, who, now) for pause in pauses(db, run_id) if pause.outcome is None]
+
+
+def _move(db: Connection, run_id: str, status: RunStatus, now: float, **changes: Any) -> RunRow:
+    """Set the status and release the claim; ``wake_at`` is cleared unless it is among the changes."""
+    changes = {"wake_at": None, **changes, "status": status, "lease_owner": None, "updated_at": now}
+    for name in ("result", "error"):
+        if name in changes:
+            changes[name] = keep(db, changes[name])
+    columns = ", ".join(f"{name} = ?" for name in changes)
+    rows = db.execute(
+        f"UPDATE durable_run SET {columns} WHERE id = ? RETURNING {RUN}", (*changes.values(), run_id)
+    ).fetchall()
+    return to_run(db, rows[0])
+
+
+def _record(db: Connection, run: RunRow, pause: PauseRow, recorded: Recorded, now: float) -> None:
+    """Turn the started entry in the pause's slot into what the answer leaves."""
+    path, n = parent_slot(pause.slot), int(pause.slot.rpartition("/")[2])
+    row = db.execute(
+        f"SELECT {ENTRY} FROM durable_entry WHERE run_id = ? AND path = ? AND n = ?", (run.id, path, n)
+    ).fetchone()
+    if row is not None:
+        started = to_entry(db, row)
+    elif pause.kind == "attention":
+        raise ValueError(f"{pause.id}: the call it asks about is not in the journal")
+    else:
+        started = Entry(
+            path, n, pause.kind, _ASKED_BY[pause.kind], "", "started", None, pause.asked_at, epoch=run.epoch
+        )
+    if started.state != "started":
+        raise ValueError(f"{pause.id}: the call it asks about is finished and never changes again")
+    if recorded.state == "again":
+        db.execute("DELETE FROM durable_entry WHERE run_id = ? AND path = ? AND n = ?", (run.id, path, n))
+    else:
+        _put_entry(db, run.id, replace(started, state=recorded.state, value=recorded.value, ended_at=now))
+
+
+def _stored(db: Connection, known: Sequence[PauseRow], answer: Answer, body: str | None) -> PauseRow | None:
+    """The pause this very answer closed before, found by its key."""
+    if answer.key is None:
+        return None
+    row = db.execute(
+        "SELECT id, answer_digest FROM durable_question WHERE run_id = ? AND answer_key = ?",
+        (answer.run_id, answer.key),
+    ).fetchone()
+    if row is None:
+        return None
+    if row[1] != body:
+        raise RuntimeFault(
+            "idempotency_mismatch",
+            f"The key {answer.key} was already used for another answer to session {answer.run_id}. "
+            "Send a new answer with a new key.",
+            pause_id=row[0],
+        )
+    return next(pause for pause in known if pause.id == row[0])
+
+
+def _body_digest(answer: Answer) -> str:
+    return digest(
+        {
+            "value": _parsed(answer.value),
+            "edits": None if answer.edits is None else [_parsed(answer.edits)],
+            "note": answer.note,
+            "who": answer.who,
+            "pause_id": answer.pause_id,
+            "fingerprint": answer.fingerprint,
+        }
+    )
+
+
+def _parsed(text: JsonText) -> JsonValue:
+    try:
+        return loads(text)
+    except JsonError:  # the judge refuses it
+        return text
+
+
+def _events(db: Connection, run: RunRow, touched: Sequence[PauseRow]) -> None:
+    for pause in touched:
+        _event(db, run, "session_updated", {"pauseId": pause.id, "pause": pause.to_wire(status=run.shown_status)})
+    if not touched:
+        _event(db, run, "session_updated", {})
+
+
+def _event(db: Connection, run: RunRow, kind: str, more: dict[str, Any]) -> None:
+    body = dumps({"sessionId": run.id, "status": run.shown_status, **more})
+    seq = db.execute(
+        "INSERT INTO durable_event(run_id, type, body, at) VALUES (?, ?, ?, ?)",
+        (run.id, kind, keep(db, body), time.time()),
+    ).lastrowid
+    if seq is not None and seq % 1000 == 0:
+        db.execute("DELETE FROM durable_event WHERE id <= ?", (seq - KEPT_EVENTS,))
