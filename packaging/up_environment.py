@@ -26,11 +26,13 @@ UNFINISHED = "operator-inbox-setup-unfinished"
 def ready(root: Path, extras: Sequence[str]) -> Path:
     """The Python of an environment in which the checkout and its ``extras`` are installed. Raises `SetupError`."""
     venv = place(root)
-    if _stamp_fits(venv, root, extras):
-        return python_of(venv)
-    with _lock(root):
-        if not _stamp_fits(venv, root, extras):
-            _set_up(venv, root, extras)
+    stamp = _fitting_stamp(venv, root, extras)
+    if not (stamp and stamp["libraries"]):
+        with _lock(root):
+            stamp = _fitting_stamp(venv, root, extras) or _install(venv, root, extras)
+            if not stamp["libraries"]:
+                stamp["libraries"] = up_libraries.provide(python_of(venv))
+                (venv / STAMP).write_text(json.dumps(stamp), encoding="utf-8")
     return python_of(venv)
 
 
@@ -86,7 +88,7 @@ def try_quietly(command: Sequence[str | Path]) -> subprocess.CompletedProcess[st
     )
 
 
-def _set_up(venv: Path, root: Path, extras: Sequence[str]) -> None:
+def _install(venv: Path, root: Path, extras: Sequence[str]) -> dict[str, Any]:
     again = (venv / STAMP).exists()
     say(f"Setting up Operator Inbox in {venv}" + ("" if again else " (once; a few minutes)"))
     _discard_unusable(venv)
@@ -95,7 +97,9 @@ def _set_up(venv: Path, root: Path, extras: Sequence[str]) -> None:
         venv.mkdir(parents=True, exist_ok=True)
         unfinished.touch()
         with step("virtual environment"):
-            _make(venv)
+            obstacle = _make(venv)
+        if obstacle:
+            _make_with_system_package(venv, obstacle)
     unfinished.touch()
     (venv / STAMP).unlink(missing_ok=True)
     wanted = f"{root}[{','.join(extras)}]" if extras else str(root)
@@ -105,10 +109,10 @@ def _set_up(venv: Path, root: Path, extras: Sequence[str]) -> None:
             "pip could not install the Python packages; its output is above. Check the network and pip's settings, "
             "then start again: what was downloaded is kept",
         )
-    complete = up_libraries.provide(python_of(venv))
-    stamp = {"key": _key(root), "extras": sorted(extras), "libraries": complete}
+    stamp = {"key": _key(root), "extras": sorted(extras), "libraries": False}
     (venv / STAMP).write_text(json.dumps(stamp), encoding="utf-8")
     unfinished.unlink()
+    return stamp
 
 
 def _pip(venv: Path) -> list[str]:
@@ -142,18 +146,17 @@ def _version_of(venv: Path) -> tuple[int, int] | None:
     return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else None
 
 
-def _make(venv: Path) -> None:
-    """Make the environment and get pip into it, by the first way that works on this machine."""
+def _make(venv: Path) -> str:
+    """Make the environment and get pip into it, by the first way that works here; what is in the way if none does."""
     if try_quietly([base_python(), "-m", "venv", venv]).returncode == 0 and _has_pip(venv):
-        return
+        return ""
     bare = try_quietly([base_python(), "-m", "venv", "--without-pip", "--clear", venv])
     (venv / UNFINISHED).touch()
     if bare.returncode != 0:
-        _install_venv_package(venv, bare.stdout)
-        return
+        return bare.stdout.strip()
     if _pip_from_this_python(venv) or _pip_from_wheels(venv):
-        return
-    _install_venv_package(venv, "there is no pip for it: no ensurepip, no pip of this Python, no pip wheel")
+        return ""
+    return "there is no pip for it: no ensurepip, no pip of this Python, no pip wheel"
 
 
 def _has_pip(venv: Path) -> bool:
@@ -174,17 +177,14 @@ def _pip_from_wheels(venv: Path) -> bool:
     return False
 
 
-def _install_venv_package(venv: Path, why: str) -> None:
+def _make_with_system_package(venv: Path, obstacle: str) -> None:
     package = f"python3.{sys.version_info[1]}-venv"
     if not (up_libraries.debian_like() and base_python().startswith("/usr/bin/")):
-        raise SetupError(f"Python at {base_python()} cannot make a virtual environment with pip: {why.strip()}")
-    up_libraries.install_packages([package], "to make virtual environments")
-    shutil.rmtree(venv)
-    venv.mkdir()
+        raise SetupError(f"{base_python()} cannot make a virtual environment with pip: {obstacle}")
+    up_libraries.install_packages([package], "for virtual environments")
+    with step("virtual environment, again"):
+        run_quietly([base_python(), "-m", "venv", "--clear", venv], f"{package} is there, but venv fails")
     (venv / UNFINISHED).touch()
-    run_quietly(
-        [base_python(), "-m", "venv", venv], f"{package} is installed, yet no virtual environment could be made"
-    )
 
 
 def _key(root: Path) -> str:
@@ -193,18 +193,15 @@ def _key(root: Path) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
-def _stamp_fits(venv: Path, root: Path, extras: Sequence[str]) -> bool:
+def _fitting_stamp(venv: Path, root: Path, extras: Sequence[str]) -> dict[str, Any] | None:
+    """What the last set-up wrote, if the environment is whole and still what this checkout needs."""
     try:
         stamp: dict[str, Any] = json.loads((venv / STAMP).read_text(encoding="utf-8"))
-        return (
-            stamp["key"] == _key(root)
-            and set(extras) <= set(stamp["extras"])
-            and (stamp["libraries"] or not up_libraries.missing())
-            and python_of(venv).exists()
-            and not (venv / UNFINISHED).exists()
-        )
+        fits = stamp["key"] == _key(root) and set(extras) <= set(stamp["extras"]) and "libraries" in stamp
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return None
+    whole = python_of(venv).exists() and not (venv / UNFINISHED).exists()
+    return stamp if fits and whole else None
 
 
 def _cache_folder() -> Path:

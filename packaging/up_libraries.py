@@ -73,7 +73,7 @@ def provide(python: Path) -> bool:
             say(f"  Qt's system libraries: not found: {', '.join(library.soname for library in absent)}")
             say("  Install the packages of your system that hold them.")
         elif os.geteuid() == 0:
-            install_packages(names, "with Qt's system libraries")
+            install_packages(names, "that Qt needs")
             absent = missing()
         else:
             say(f"  Qt's system libraries: {len(names)} packages are missing. Install them with:")
