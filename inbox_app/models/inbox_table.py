@@ -80,7 +80,10 @@ def _icon(row: Entry) -> tuple[str, Role]:
         (row.again, "circle-pause", "waiting"),
         (row.new, "dot", "waiting"),
     )
-    return next(((icon, role) for true, icon, role in facts if true), ("ring", "waiting"))
+    for true, icon, role in facts:
+        if true:
+            return icon, role
+    return "ring", "waiting"
 
 
 def _word(row: Entry, now: float) -> tuple[str, Role, str]:

@@ -1,0 +1,110 @@
+"""The window's event loop: Qt and asyncio as one, with tasks that cannot get lost.
+
+qasync keeps no reference to a task and dies of nested Qt loops, so tasks are started with `Tasks.spawn` only, and
+`forbid_nested_loops` turns a nested loop inside a task into an error at the place where it is opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+from PySide6.QtCore import QEventLoop
+from PySide6.QtWidgets import QApplication, QDialog, QMenu
+
+os.environ["QT_API"] = "pyside6"  # otherwise qasync takes another binding if one is installed
+
+import qasync
+
+from inbox_app.errors import NestedLoopError
+
+STOP_LIMIT_S = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+class Tasks:
+    """Background work of the window. Errors go to ``on_error``; none is swallowed, none is lost."""
+
+    def __init__(self, on_error: Callable[[BaseException], None]) -> None:
+        self._on_error = on_error
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
+        return task
+
+    async def close(self) -> None:
+        """Cancel what still runs and wait for it, at most `STOP_LIMIT_S`."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=STOP_LIMIT_S)
+            for task in late:
+                _log.error("the task %s does not stop", task.get_name())
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            _log.error("the task %s failed", task.get_name(), exc_info=error)
+            self._on_error(error)
+
+
+def run(app: QApplication, main: Callable[[asyncio.Event], Coroutine[Any, Any, int]]) -> int:
+    """Run ``main`` until it returns. It is given the event that Ctrl+C, SIGTERM and the last window set."""
+    app.setQuitOnLastWindowClosed(False)
+    forbid_nested_loops()
+    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+        return runner.run(_with_signals(main))
+
+
+async def _with_signals(main: Callable[[asyncio.Event], Coroutine[Any, Any, int]]) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    if sys.platform != "win32":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+    return await main(stop)
+
+
+def forbid_nested_loops() -> None:
+    """Make every way into a nested Qt loop an error while a task runs. Menus and dialogs use `open` and `popup`."""
+    for owner in (QEventLoop, QDialog, QMenu):
+        _guard(owner, "exec")
+
+
+def _guard(owner: type[Any], name: str) -> None:
+    real = getattr(owner, name)
+    if getattr(real, "guarded", False):
+        return
+
+    @wraps(real)
+    def guarded(*args: Any, **options: Any) -> Any:
+        task = _current_task()
+        if task is not None:
+            raise NestedLoopError(f"{owner.__name__}.{name} inside the task {task.get_name()}")
+        return real(*args, **options)
+
+    guarded.guarded = True  # pyright: ignore[reportAttributeAccessIssue]
+    setattr(owner, name, guarded)
+
+
+def _current_task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
