@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any, cast, get_args
 
 from inbox_app.gateway.base import Call, CallState, Decision, Option, Outcome, Pause, Run, RunDetail
-from runtime_core.wire.json import dumps
 
 Wire = Mapping[str, Any]
 _PAUSE_KINDS = ("input", "approval", "attention")
@@ -83,14 +82,14 @@ def run(wire: Wire, connection: str) -> Run:
 
 
 def call(wire: Wire) -> Call:
-    state = wire.get("state")
+    state: CallState | None = wire.get("state") if wire.get("state") in _CALL_STATES else None
     parent = wire.get("parent_id")
     return Call(
         id=_text(wire.get("id")),
         parent=None if parent is None else _text(parent),
         kind=_text(wire.get("kind")),
         name=_text(wire.get("name")),
-        state=state if state in _CALL_STATES else "unknown",
+        state=state or "unknown",
         started_at=seconds(wire.get("started_at")) or 0.0,
         ended_at=seconds(wire.get("ended_at")),
         code=wire.get("code"),
@@ -163,4 +162,8 @@ def _names(value: Any) -> tuple[str, ...]:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return "" if value is None else dumps(value)
+    if value is None:
+        return ""
+    from runtime_core.wire.json import dumps
+
+    return dumps(value)

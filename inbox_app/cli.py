@@ -1,0 +1,313 @@
+"""The command ``operator-inbox``: the window, and everything that can be done without one (design.md 5).
+
+Only click and plain data are imported here; each command imports what it needs when it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+
+import click
+
+from inbox_app import cli_session
+from inbox_app.desktop.paths import data_folder
+from inbox_app.gateway.base import Answer, Gateway, GatewayError, Start
+
+if TYPE_CHECKING:
+    from inbox_app.cli_session import Options
+
+
+def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    """Print the version of the installed distribution and stop."""
+    if asked:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            click.echo(f"operator-inbox {version('operator-inbox')}")
+        except PackageNotFoundError:
+            click.echo("operator-inbox, from a checkout that is not installed")
+        context.exit()
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FOLDER = click.Path(path_type=Path)
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
+def _data(command: F) -> F:
+    return click.option("--data", type=_FOLDER, metavar="DIR", help="Data folder (default: the platform's).")(command)
+
+
+def _json(command: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON with the keys of the contract.")(command)
+
+
+def _user(command: F) -> F:
+    return click.option("--as", "user", metavar="USER", help="Act as this user (default: local:LOGIN).")(command)
+
+
+def _model(command: F) -> F:
+    return click.option("--model", metavar="SPEC", help="Model for subagents, e.g. scripted:FILE.json.")(command)
+
+
+def _options(data: Path | None, as_json: bool, user: str | None = None, model: str | None = None) -> Options:
+    parent = click.get_current_context().find_root().params.get("data")
+    return cli_session.Options(data_folder(data or parent), as_json, user, model)
+
+
+@click.group(invoke_without_command=True, context_settings=_HELP)
+@click.option(
+    "--agent", "agents", type=_FOLDER, multiple=True, metavar="PATH", help="Open this repository (repeatable)."
+)
+@_model
+@_data
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
+)
+@click.pass_context
+def cli(context: click.Context, agents: tuple[Path, ...], model: str | None, data: Path | None) -> int:
+    """Answer the questions of durable agent runs. Without a command: open the window."""
+    if context.invoked_subcommand is not None:
+        if agents or model:
+            raise click.UsageError(f"--agent and --model before {context.invoked_subcommand} have no effect")
+        return cli_session.DONE
+    return _open_window(data_folder(data), agents, model)
+
+
+@cli.command()
+@click.argument("path", type=_FOLDER)
+@_json
+@_data
+def check(path: Path, as_json: bool, data: Path | None) -> int:
+    """Check the repository at PATH.
+
+    Prints its tools, its agents, what they reach, and every problem. Exit code 1 if it cannot be used.
+    """
+    from inbox_app import cli_check
+
+    return cli_check.check(path, as_json=as_json)
+
+
+@cli.command()
+@click.argument("path", type=_FOLDER)
+@click.argument("tool")
+@click.option("--input", "given", default="{}", metavar="JSON", help="Input of the tool; @FILE reads a file, - stdin.")
+@click.option("--scope", default="", metavar="S", help="Scope the run belongs to.")
+@click.option(
+    "--lane", type=click.Choice(["direct", "invoke"]), default="direct", help="invoke: only tools with that trigger."
+)
+@_model
+@_user
+@_json
+@_data
+def run(
+    path: Path,
+    tool: str,
+    given: str,
+    scope: str,
+    lane: Literal["direct", "invoke"],
+    model: str | None,
+    user: str | None,
+    as_json: bool,
+    data: Path | None,
+) -> int:
+    """Start a tool.
+
+    Runs TOOL of the repository at PATH until it ends or asks something. Exit code: 0 complete, 3 waiting for somebody or something, 1 anything else.
+    """
+    from inbox_app import cli_runs
+
+    text = _json_option("--input", _read(given))
+    start = Start(tool=tool, input=text, repository=str(path.expanduser().absolute()), scope=scope, lane=lane)
+    return cli_runs.run(_options(data, as_json, user, model), start)
+
+
+@cli.command("list")
+@click.option("--limit", type=click.IntRange(min=1), default=100, metavar="N", help="At most so many (100).")
+@click.option("--cursor", metavar="C", help="Go on after an earlier page.")
+@_json
+@_data
+def list_(limit: int, cursor: str | None, as_json: bool, data: Path | None) -> int:
+    """List the questions that wait for an answer."""
+    from inbox_app import cli_runs
+
+    return cli_runs.waiting(_options(data, as_json), limit, cursor)
+
+
+@cli.command()
+@click.argument("session")
+@click.option("--tree", is_flag=True, help="Show every call, nested.")
+@click.option(
+    "--export", nargs=2, type=(click.Choice(["json"]), _FOLDER), metavar="json FILE", help="Write the run to FILE."
+)
+@_json
+@_data
+def show(session: str, tree: bool, export: tuple[str, Path] | None, as_json: bool, data: Path | None) -> int:
+    """Show one run: status, questions, decisions, result and calls."""
+    from inbox_app import cli_runs
+
+    target = export[1] if export is not None else None
+    return cli_runs.show(_options(data, as_json), session, tree=tree, export=target)
+
+
+@cli.command()
+@click.argument("session")
+@click.argument("value")
+@click.option("--edits", metavar="JSON", help="The complete edited copy of what the question is about.")
+@click.option("--note", default="", metavar="TEXT", help="A reason, kept with the answer.")
+@click.option("--pause", metavar="ID", help="Answer exactly this question of the run (default: the oldest).")
+@_model
+@_user
+@_json
+@_data
+def answer(
+    session: str,
+    value: str,
+    edits: str | None,
+    note: str,
+    pause: str | None,
+    model: str | None,
+    user: str | None,
+    as_json: bool,
+    data: Path | None,
+) -> int:
+    """Answer a question.
+
+    Sends VALUE to the run SESSION and waits until the run ends or asks again. VALUE is JSON; a word that is not JSON is sent as text. To send a number as text quote it twice: '"42"'. A value
+    that starts with a dash follows a lone --. Exit code: 0 completed, 3 waiting again, 1 refused or ended otherwise.
+    """
+    from inbox_app import cli_runs
+    from runtime_core.wire.json import loads
+
+    given = Answer(
+        run_id=session,
+        value=_value(value),
+        pause_id=pause,
+        edits=loads(_json_option("--edits", edits)) if edits is not None else None,
+        has_edits=edits is not None,
+        note=note,
+    )
+    return cli_runs.answer(_options(data, as_json, user, model), given)
+
+
+@cli.command()
+@click.argument("session")
+@_user
+@_json
+@_data
+def cancel(session: str, user: str | None, as_json: bool, data: Path | None) -> int:
+    """Cancel an unfinished run."""
+    from inbox_app import cli_runs
+
+    return cli_runs.cancel(_options(data, as_json, user), session)
+
+
+@cli.command()
+@click.option("--fresh", is_flag=True, help="Ask the three questions again, even if they were asked before.")
+@_json
+@_data
+def demo(fresh: bool, as_json: bool, data: Path | None) -> int:
+    """Open the window on sample agents.
+
+    Three questions are waiting. Without a display: write demo.png to the current folder and say how to answer from the terminal.
+    """
+    from inbox_app import demo as samples
+
+    folder = data or click.get_current_context().find_root().params.get("data")
+    return samples.demo(data_folder(folder) if folder else data_folder() / "demo", fresh=fresh, as_json=as_json)
+
+
+def _open_window(data: Path, agents: Sequence[Path], model: str | None) -> int:
+    if not has_display():
+        raise GatewayError(
+            "VALIDATION_ERROR",
+            "There is no display to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set). "
+            "In a terminal use: operator-inbox list, answer, show.",
+        )
+    from inbox_app.app import run_window
+
+    def gateway() -> Gateway:
+        from inbox_app.gateway.embedded import EmbeddedGateway
+
+        return EmbeddedGateway(data, repositories=[path.expanduser().absolute() for path in agents], model=model)
+
+    return run_window(gateway)
+
+
+def has_display() -> bool:
+    """Whether a window can be seen by somebody."""
+    if os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0] in {"offscreen", "minimal"}:
+        return False
+    if sys.platform != "linux":
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _read(given: str) -> str | bytes:
+    """The text of ``--input``: as given, of a file after ``@``, or of the standard input for ``-``."""
+    if given == "-":
+        return sys.stdin.buffer.read()
+    if not given.startswith("@"):
+        return given
+    try:
+        return Path(given[1:]).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"--input: {given[1:]} cannot be read: {error.strerror}") from error
+
+
+def _json_option(name: str, text: str | bytes) -> str:
+    """JSON text, checked and with its digits kept."""
+    from runtime_core.wire.json import JsonError, dumps, loads
+
+    try:
+        return dumps(loads(text))
+    except JsonError as error:
+        raise click.UsageError(f"{name} is not JSON: {error}") from error
+
+
+def _value(text: str) -> Any:
+    """VALUE of an answer: JSON, else a bare text; what begins like an object, list or string has to be JSON."""
+    from runtime_core.wire.json import JsonError, loads
+
+    try:
+        return loads(text)
+    except JsonError as error:
+        if text.lstrip()[:1] in ("{", "[", '"'):
+            raise click.UsageError(
+                f"VALUE is not JSON: {error}. To send it as text, quote it as a JSON string"
+            ) from error
+        return text
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The entry point: run one command and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+    sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _run(arguments: list[str]) -> int:
+    as_json = "--json" in arguments
+    try:
+        code = cli.main(arguments, prog_name="operator-inbox", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else cli_session.DONE
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx is not None else "operator-inbox"
+        cli_session.report_usage(f"{error.format_message()} (see: {command} --help)", as_json=as_json)
+        return cli_session.USAGE
+    except GatewayError as error:
+        cli_session.report(error, as_json=as_json)
+        return cli_session.REFUSED
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("operator-inbox: interrupted; unfinished runs stay in the data folder and go on later", err=True)
+        return cli_session.INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return cli_session.REFUSED

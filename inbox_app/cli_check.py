@@ -1,0 +1,137 @@
+"""``check``: load one agent repository and say what is in it, what each part reaches and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from inbox_app.cli_session import DONE, say, say_json
+from inbox_app.cli_text import table, visible
+from inbox_app.gateway.base import GatewayError
+from inbox_app.gateway.embedded import bundle_error
+from runtime_core.repo.bundle import Agent, Bundle, BundleError, Problem, Tool
+from runtime_core.repo.loader import load_bundle
+
+
+def check(root: Path, *, as_json: bool) -> int:
+    """Print the report; raises `GatewayError` with all problems when one of them is an error."""
+    root = root.expanduser().absolute()
+    try:
+        bundle = load_bundle(root)
+    except BundleError as error:
+        if as_json:
+            say_json({"path": str(root), "ok": False, "problems": [problem.to_wire() for problem in error.problems]})
+        else:
+            say(_problem_lines(error.problems))
+        raise _summary(error) from error
+    if as_json:
+        say_json(_wire(bundle))
+    else:
+        say(_lines(bundle))
+    return DONE
+
+
+def _summary(error: BundleError) -> GatewayError:
+    """The code and details of all problems under a message of one line; the problems themselves are the report."""
+    whole = bundle_error([error])
+    count = sum(problem.severity == "error" for problem in error.problems)
+    errors = "1 error" if count == 1 else f"{count} errors"
+    return GatewayError(whole.code, f"{error.root} cannot be used: {errors}, listed above.", whole.details)
+
+
+def _wire(bundle: Bundle) -> dict[str, Any]:
+    return {
+        "path": str(bundle.root),
+        "ok": True,
+        "name": bundle.name,
+        "version": bundle.version,
+        "revision": bundle.revision,
+        "tools": [_tool_wire(tool, bundle) for tool in bundle.tools.values()],
+        "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
+        "problems": [problem.to_wire() for problem in bundle.problems],
+    }
+
+
+def _tool_wire(tool: Tool, bundle: Bundle) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "language": tool.language,
+        "execution": "durable" if tool.durable else "inline",
+        "file": tool.entry,
+        "invocable": tool.invocable,
+        "uses": {"tools": list(tool.tools), "subagents": list(tool.subagents)},
+        "reach": reach(tool.name, bundle),
+    }
+
+
+def _agent_wire(agent: Agent, bundle: Bundle) -> dict[str, Any]:
+    return {
+        "name": agent.name,
+        "description": agent.description,
+        "tools": list(agent.tools or ()),
+        "subagents": list(agent.subagents),
+    }
+
+
+def reach(name: str, bundle: Bundle) -> list[str]:
+    """Every tool and subagent (``agent:NAME``) a tool can get to through what it and its children use."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        current = todo.pop()
+        for next_one in _direct(current, bundle):
+            if next_one not in found and next_one != name:
+                found.add(next_one)
+                todo.append(next_one)
+    return sorted(found)
+
+
+def _direct(name: str, bundle: Bundle) -> list[str]:
+    if name.startswith("agent:"):
+        agent = bundle.agents.get(name.removeprefix("agent:"))
+        if agent is None:
+            return []
+        return [*(agent.tools or ()), *_as_agents(agent.subagents)]
+    tool = bundle.tools.get(name)
+    return [*tool.tools, *_as_agents(tool.subagents)] if tool is not None else []
+
+
+def _as_agents(names: Sequence[str]) -> list[str]:
+    return [f"agent:{name}" for name in names]
+
+
+def _lines(bundle: Bundle) -> Iterator[str]:
+    yield f"{visible(bundle.name)} {visible(bundle.version)}".rstrip() + f"  {bundle.root}"
+    if bundle.tools:
+        yield ""
+        head = ["TOOL", "RUNS", "LANGUAGE", "STARTS", "REACHES"]
+        yield table(head, [_tool_row(tool, bundle) for tool in bundle.tools.values()])
+    if bundle.agents:
+        yield ""
+        yield table(["AGENT", "SUBAGENTS", "TOOLS"], [_agent_row(agent) for agent in bundle.agents.values()])
+    yield ""
+    if bundle.problems:
+        yield from _problem_lines(bundle.problems)
+    else:
+        yield "no problems"
+
+
+def _tool_row(tool: Tool, bundle: Bundle) -> list[str]:
+    return [
+        tool.name,
+        "durable" if tool.durable else "inline",
+        tool.language,
+        "by invoke" if tool.invocable else "",
+        ", ".join(reach(tool.name, bundle)),
+    ]
+
+
+def _agent_row(agent: Agent) -> list[str]:
+    return [agent.name, ", ".join(agent.subagents), ", ".join(agent.tools or ())]
+
+
+def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        yield f"{problem.severity}: {visible(str(problem).removeprefix('.: '))} [{problem.code}]"

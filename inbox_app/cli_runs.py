@@ -1,0 +1,111 @@
+"""What ``run``, ``list``, ``show``, ``answer`` and ``cancel`` do on the gateway."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from inbox_app.cli_session import DONE, Options, command_line, exit_of, say, say_json, with_gateway
+from inbox_app.cli_text import indented, question_lines, run_lines, visible, waiting_table
+from inbox_app.gateway.base import Answer, GatewayError, Outcome, RunDetail, Start
+from runtime_core.wire.json import pretty
+
+if TYPE_CHECKING:
+    from inbox_app.gateway.embedded import EmbeddedGateway
+
+
+def run(options: Options, start: Start) -> int:
+    async def work(gateway: EmbeddedGateway) -> int:
+        return _tell(await gateway.start(start), options)
+
+    return with_gateway(options, work)
+
+
+def answer(options: Options, given: Answer) -> int:
+    async def work(gateway: EmbeddedGateway) -> int:
+        return _tell(await gateway.answer(given), options)
+
+    return with_gateway(options, work)
+
+
+def cancel(options: Options, session: str) -> int:
+    async def work(gateway: EmbeddedGateway) -> int:
+        _tell(await gateway.cancel(session), options)
+        return DONE
+
+    return with_gateway(options, work)
+
+
+def waiting(options: Options, limit: int, cursor: str | None) -> int:
+    async def work(gateway: EmbeddedGateway) -> int:
+        page = await gateway.pending(limit, cursor)
+        if options.as_json:
+            say_json(
+                {
+                    "approvals": [pause.raw for pause in page.items],
+                    "total": page.total,
+                    "next_cursor": page.next_cursor,
+                }
+            )
+        elif not page.items:
+            say(["Nothing is waiting." if not page.total else f"Nothing more; {page.total} are waiting."])
+        else:
+            say([waiting_table(page.items, time.time())])
+            if page.next_cursor is not None:
+                say([f"{len(page.items)} of {page.total}; the next ones with --cursor {page.next_cursor}"])
+        return DONE
+
+    return with_gateway(options, work)
+
+
+def show(options: Options, session: str, *, tree: bool, export: Path | None) -> int:
+    async def work(gateway: EmbeddedGateway) -> int:
+        detail = await gateway.run(session)
+        if export is not None:
+            _export(detail, export)
+        elif options.as_json:
+            say_json(detail.raw)
+        else:
+            say(run_lines(detail, tree=tree))
+        return DONE
+
+    return with_gateway(options, work)
+
+
+def _tell(outcome: Outcome, options: Options) -> int:
+    if options.as_json:
+        say_json(outcome.raw)
+    else:
+        say(_outcome_lines(outcome, options))
+    return exit_of(outcome.kind)
+
+
+def _outcome_lines(outcome: Outcome, options: Options) -> Iterator[str]:
+    yield "  ".join(word for word in (outcome.kind, outcome.run_id) if word)
+    if outcome.reason:
+        yield visible(outcome.reason)
+    if outcome.kind == "complete":
+        yield from indented(pretty(outcome.result), "")
+    if outcome.pause is not None:
+        yield from question_lines(outcome.pause)
+        yield f"answer with: {command_line('answer', outcome.pause.run_id, 'VALUE', '--data', str(options.data))}"
+
+
+def _export(detail: RunDetail, target: Path) -> None:
+    """Write the run as JSON, whole or not at all."""
+    text = pretty(detail.raw) + "\n"
+    if str(target) == "-":
+        click.echo(text, nl=False)
+        return
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise GatewayError("VALIDATION_ERROR", f"{target} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,130 @@
+"""How a command reaches the runtime, and how it ends: exit codes and error lines (design.md 5)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import logging.handlers
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from inbox_app.gateway.base import GatewayError
+
+if TYPE_CHECKING:
+    from inbox_app.gateway.embedded import EmbeddedGateway
+
+DONE: Final = 0
+REFUSED: Final = 1
+USAGE: Final = 2
+PARKED: Final = 3
+INTERRUPTED: Final = 130
+
+_EXIT_OF_OUTCOME: Final = {"complete": DONE, "awaiting-input": PARKED, "sleeping": PARKED, "needs-attention": PARKED}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What every command that reaches a runtime was told."""
+
+    data: Path
+    as_json: bool
+    identity: str | None = None
+    model: str | None = None
+
+
+def exit_of(kind: str) -> int:
+    """The exit code of an outcome: 0 complete, 3 parked, 1 anything else."""
+    return _EXIT_OF_OUTCOME.get(kind, REFUSED)
+
+
+def with_gateway(options: Options, work: Callable[[EmbeddedGateway], Awaitable[int]]) -> int:
+    """Do one command's work on the data folder, after everything a dead process left behind has been settled."""
+    log_to(options.data)
+    return asyncio.run(_with_gateway(options, work))
+
+
+async def _with_gateway(options: Options, work: Callable[[EmbeddedGateway], Awaitable[int]]) -> int:
+    from inbox_app.gateway.embedded import EmbeddedGateway
+
+    gateway = EmbeddedGateway(options.data, model=options.model, identity=options.identity, wait_s=None)
+    await gateway.open()
+    try:
+        await gateway.recovered()
+        return await work(gateway)
+    finally:
+        await gateway.close()
+
+
+def log_to(data: Path) -> None:
+    """Send what goes wrong inside to ``DATA/logs``: the terminal gets one line."""
+    logging.raiseExceptions = False
+    handler: logging.Handler = logging.NullHandler()
+    with suppress(OSError):
+        if data.is_dir():
+            (data / "logs").mkdir(exist_ok=True)
+            handler = logging.handlers.RotatingFileHandler(
+                data / "logs" / "commands.log", maxBytes=1_000_000, backupCount=1, encoding="utf-8", delay=True
+            )
+            handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+
+
+def say(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def say_json(value: Any) -> None:
+    from runtime_core.wire.json import dumps
+
+    click.echo(dumps(value))
+
+
+def report(error: GatewayError, *, as_json: bool) -> None:
+    """One line on the error stream for each line of the message, or the contract's envelope (decision 4)."""
+    if as_json:
+        click.echo(_envelope(error), err=True)
+        return
+    from inbox_app.cli_text import visible
+
+    for line in error.message.splitlines() or [error.code]:
+        click.echo(f"operator-inbox: {visible(line)}", err=True)
+
+
+def _envelope(error: GatewayError) -> str:
+    from runtime_core.wire.json import dumps
+
+    body: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.details:
+        body["details"] = error.details
+    return dumps({"error": body})
+
+
+def report_usage(message: str, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"error": {"code": "VALIDATION_ERROR", "message": message}}), err=True)
+    else:
+        click.echo(f"operator-inbox: {message}", err=True)
+
+
+def command_line(*arguments: str) -> str:
+    """A command of this program as it can be typed into a shell here."""
+    beside = Path(sys.executable).parent
+    program = shutil.which("operator-inbox", path=str(beside))
+    if program is not None and shutil.which("operator-inbox") == program:
+        words = ["operator-inbox"]
+    else:
+        words = [program] if program is not None else [sys.executable, "-m", "inbox_app"]
+    words += arguments
+    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)

@@ -1,0 +1,240 @@
+"""What the command line prints for people: plain text, aligned, with nothing of a run able to act on the terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from inbox_app.gateway.base import Call, Decision, Json, Option, Pause, Run, RunDetail
+from runtime_core.wire.json import dumps, pretty
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANK_LOOKALIKES = frozenset("\u00a0\u115f\u1160\u2800\u3164\uffa0") | {chr(code) for code in range(0x2000, 0x200B)}
+_VARIATION_SELECTORS = frozenset(range(0xFE00, 0xFE10)) | frozenset(range(0xE0100, 0xE01F0))
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    """The text with every character that cannot be seen, or that a terminal would obey, shown as ``<U+202E>``.
+
+    With ``lines`` line breaks and tabs stay what they are; without, they become a blank.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    shown: list[str] = []
+    for char in text:
+        if char in "\n\t":
+            shown.append(char if lines else " ")
+        elif char in _BLANK_LOOKALIKES or unicodedata.category(char) in _HIDDEN or ord(char) in _VARIATION_SELECTORS:
+            shown.append(f"<U+{ord(char):04X}>")
+        else:
+            shown.append(char)
+    return "".join(shown)
+
+
+def columns(text: str) -> int:
+    """How many cells of a terminal the text takes."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def fit(text: str, width: int) -> str:
+    """The text cut to the width, with an ellipsis where something is missing."""
+    if columns(text) <= width:
+        return text
+    kept = ""
+    for char in text:
+        if columns(kept) + columns(char) > width - 1:
+            break
+        kept += char
+    return kept + "…"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Aligned columns; on a terminal the last one is cut to the window, elsewhere nothing is."""
+    lines = [head, *rows]
+    widths = [max(columns(line[place]) for line in lines) for place in range(len(head) - 1)]
+    room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths) if sys.stdout.isatty() else None
+    return "\n".join(_table_line(line, widths, room) for line in lines)
+
+
+def _table_line(line: Sequence[str], widths: Sequence[int], room: int | None) -> str:
+    cells = [cell + " " * (width - columns(cell)) for cell, width in zip(line, widths, strict=False)]
+    last = line[-1] if room is None else fit(line[-1], max(room, 20))
+    return "  ".join([*cells, last]).rstrip()
+
+
+def span_of(seconds: float) -> str:
+    """A duration in the largest unit that fits: ``12 ms``, ``4 s``, ``3 min``, ``2 h``, ``5 d``."""
+    if seconds < 1:
+        return f"{max(seconds, 0) * 1000:.0f} ms"
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def moment(at: float | None) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at else ""
+
+
+def answers(pause: Pause) -> str:
+    """What may be typed as VALUE, in a few words."""
+    if pause.options:
+        return " | ".join(value_word(option.value) for option in pause.options)
+    if pause.input_type == "yesno" or pause.kind == "approval":
+        return "yes | no"
+    return "TEXT" if pause.input_type == "text" else "VALUE"
+
+
+def value_word(value: Json) -> str:
+    """A value as it is typed on the command line: a plain word bare, everything else as JSON."""
+    if isinstance(value, str) and value.isidentifier() and value not in {"true", "false", "null"}:
+        return visible(value)
+    return visible(dumps(value)) if not isinstance(value, str) else visible(pretty(value))
+
+
+def waiting_table(pauses: Sequence[Pause], now: float) -> str:
+    """The waiting questions; pause ids only where a run has more than one."""
+    per_run: dict[str, int] = {}
+    for pause in pauses:
+        per_run[pause.run_id] = per_run.get(pause.run_id, 0) + 1
+    several = any(count > 1 for count in per_run.values())
+    head = ["SESSION", *(["PAUSE"] if several else []), "TOOL", "WAITING", "ANSWER", "QUESTION"]
+    rows: list[list[str]] = []
+    for pause in pauses:
+        question = visible(pause.question)
+        if not pause.eligible:
+            question += f" (not yours to answer: {visible(pause.reason)})"
+        rows.append(
+            [
+                pause.run_id,
+                *([pause.id] if several else []),
+                visible(pause.tool),
+                span_of(max(now - pause.asked_at, 1)),
+                fit(answers(pause), 40),
+                question,
+            ]
+        )
+    return table(head, rows)
+
+
+def question_lines(pause: Pause) -> Iterator[str]:
+    """One question with its choices and what it is about."""
+    yield visible(pause.question)
+    for option in pause.options or ():
+        yield f"  {_option_line(option)}"
+    if pause.path[1:]:
+        yield f"  asked by {visible(' > '.join(pause.path))}"
+    if pause.has_context:
+        yield "  about" + (" (can be changed with --edits)" if pause.allow_edits else "")
+        yield from indented(pretty(pause.context), "    ")
+    if pause.expires_at is not None:
+        yield f"  expires {moment(pause.expires_at)}"
+    if not pause.eligible:
+        yield f"  not yours to answer: {visible(pause.reason)}"
+
+
+def _option_line(option: Option) -> str:
+    recommended = " (recommended)" if option.recommended else ""
+    sub = f", {visible(option.sub)}" if option.sub else ""
+    return f"{value_word(option.value)}: {visible(option.label)}{sub}{recommended}"
+
+
+def indented(text: str, by: str) -> Iterator[str]:
+    for line in visible(text, lines=True).split("\n"):
+        yield by + line
+
+
+def run_lines(detail: RunDetail, *, tree: bool) -> Iterator[str]:
+    """One run: what it is, what it waits for, what was decided and what came of it."""
+    run = detail.run
+    yield f"{visible(run.tool)}  {run.status}"
+    yield from _facts(run)
+    if detail.pauses:
+        yield ""
+        yield f"waiting ({len(detail.pauses)})"
+        for pause in detail.pauses:
+            yield f"  pause {pause.id}"
+            yield from (f"  {line}" for line in question_lines(pause))
+    if detail.decisions:
+        yield ""
+        yield f"decisions ({len(detail.decisions)})"
+        for decision in detail.decisions:
+            yield from _decision_lines(decision)
+    if tree:
+        yield ""
+        yield from tree_lines(detail.calls, run.finished_at or time.time())
+    elif detail.calls:
+        yield ""
+        yield f"{len(detail.calls)} calls: --tree shows them"
+
+
+def _facts(run: Run) -> Iterator[str]:
+    yield f"session   {run.id}"
+    yield f"started   {moment(run.created_at)} by {visible(run.requested_by)}"
+    if run.finished_at is not None:
+        yield f"ended     {moment(run.finished_at)} after {span_of(run.finished_at - run.created_at)}"
+    if run.wake_at is not None and not run.finished:
+        yield f"wakes     {moment(run.wake_at)}"
+    yield f"input     {visible(dumps_for_people(run.input))}"
+    if run.error is not None:
+        code = run.error.get("code")
+        yield f"error     {visible(str(run.error.get('message', '')))}" + (f" [{visible(str(code))}]" if code else "")
+    if run.status == "completed":
+        yield "result"
+        yield from indented(pretty(run.result), "  ")
+
+
+def dumps_for_people(value: Json) -> str:
+    """JSON on one line with characters as they are."""
+    return " ".join(line.strip() for line in pretty(value).split("\n"))
+
+
+def _decision_lines(decision: Decision) -> Iterator[str]:
+    by = f" by {visible(decision.by)}" if decision.by else ""
+    at = f" at {moment(decision.at)}" if decision.at else ""
+    value = f" {visible(dumps_for_people(decision.value))}" if decision.outcome in {"answered", "refused"} else ""
+    yield f"  {decision.outcome}{value}{by}{at}"
+    yield f"    {visible(decision.question)}"
+    if decision.note:
+        yield f"    note: {visible(decision.note)}"
+    if decision.has_edits:
+        yield f"    edits: {visible(dumps_for_people(decision.edits))}"
+
+
+def tree_lines(calls: Sequence[Call], now: float) -> Iterator[str]:
+    """The call tree, a line a call: name, kind, state and code, how long, and whether it was replayed."""
+    known = {call.id for call in calls}
+    children: dict[str | None, list[Call]] = {}
+    for call in calls:
+        children.setdefault(call.parent if call.parent in known else None, []).append(call)
+    rows: list[list[str]] = []
+    stack: list[tuple[Call, str, bool, bool]] = [(call, "", True, True) for call in reversed(children.get(None, []))]
+    while stack:
+        call, lead, last, top = stack.pop()
+        branch = "" if top else "└─ " if last else "├─ "
+        rows.append([lead + branch + visible(call.name), call.kind, _state_word(call), _took(call, now), _marks(call)])
+        below = children.get(call.id, [])
+        deeper = "" if top else lead + ("   " if last else "│  ")
+        stack.extend((child, deeper, child is below[-1], False) for child in reversed(below))
+    if rows:
+        yield table(["CALL", "KIND", "STATE", "TOOK", ""], rows)
+
+
+def _state_word(call: Call) -> str:
+    word = {"unknown": "unknown: interrupted"}.get(call.state, call.state)
+    return f"{word}: {visible(call.code)}" if call.code else word
+
+
+def _took(call: Call, now: float) -> str:
+    end = call.ended_at if call.ended_at is not None else now if call.state in {"running", "waiting"} else None
+    return span_of(end - call.started_at) if end is not None else ""
+
+
+def _marks(call: Call) -> str:
+    message = visible(call.message) if call.message else ""
+    return ", ".join(word for word in ("replayed" if call.replayed else "", message) if word)

@@ -1,0 +1,157 @@
+"""The bundled sample agents with questions waiting: in a window, or as a picture and in words without a display."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, cast
+
+from inbox_app.cli_session import DONE, command_line, log_to, say, say_json
+from inbox_app.desktop.paths import samples_folder
+from inbox_app.gateway.base import Gateway, GatewayError, Pause, PausePage, Start
+from inbox_app.gateway.embedded import EmbeddedGateway
+
+PICTURE: Final = "demo.png"
+
+
+class DemoGateway(EmbeddedGateway):
+    """The embedded runtime of the demo's data folder; opening it makes sure that every sample run exists once."""
+
+    def __init__(self, data: Path, *, fresh: bool = False) -> None:
+        samples = samples_folder()
+        self._starts = [_start(item, samples) for item in _manifest(samples / "demo.json")]
+        repositories = sorted({Path(cast("str", start.repository)) for start in self._starts})
+        super().__init__(data, repositories=repositories)
+        self._fresh = fresh
+        self.waiting: PausePage | None = None
+
+    async def open(self) -> None:
+        await super().open()
+        try:
+            await self.recovered()
+            known = set[str]() if self._fresh else await self._known_tools()
+            for start in self._starts:
+                if start.tool not in known:
+                    await self.start(start)
+            self.waiting = await self.pending()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _known_tools(self) -> set[str]:
+        """Tools that have a run, waiting or ended: a demo that was broken off asks only what is missing."""
+        tools: set[str] = set()
+        for finished in (False, True):
+            cursor: str | None = None
+            while True:
+                page = await self.runs(finished=finished, cursor=cursor)
+                tools.update(run.tool for run in page.items)
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+        return tools
+
+
+def demo(data: Path, *, fresh: bool, as_json: bool) -> int:
+    from inbox_app.cli import has_display
+
+    log_to(data)
+    if has_display():
+        return _window(data, fresh=fresh)
+    return _picture(data, fresh=fresh, as_json=as_json)
+
+
+def _window(data: Path, *, fresh: bool) -> int:
+    from inbox_app.app import run_window
+
+    def gateway() -> Gateway:
+        return DemoGateway(data, fresh=fresh)
+
+    return run_window(gateway)
+
+
+def _picture(data: Path, *, fresh: bool, as_json: bool) -> int:
+    """Render the window to a file, then print what waits and how to answer it."""
+    target = Path.cwd() / PICTURE
+    _check_writable(target)
+    if not as_json:
+        say([f"There is no display: the window is drawn to {target} instead."])
+    opened: list[DemoGateway] = []
+
+    def gateway() -> Gateway:
+        opened.append(DemoGateway(data, fresh=fresh))
+        return opened[-1]
+
+    from inbox_app.app import run_window
+
+    code = run_window(gateway, grab=target)
+    page = opened[-1].waiting if opened else None
+    if code != DONE or page is None:
+        raise GatewayError("INTERNAL_ERROR", f"The window could not be drawn to {target}.")
+    if as_json:
+        approvals = [pause.raw for pause in page.items]
+        say_json({"picture": str(target), "approvals": approvals, "total": page.total, "next_cursor": page.next_cursor})
+    else:
+        say(_waiting_lines(page, data))
+    return DONE
+
+
+def _check_writable(target: Path) -> None:
+    """Refuse before anything starts; an existing picture is replaced."""
+    try:
+        with target.open("ab"):
+            pass
+    except OSError as error:
+        raise GatewayError(
+            "VALIDATION_ERROR",
+            f"{target} cannot be written ({error.strerror}). Change to a folder where you may write and start again.",
+        ) from error
+
+
+def _waiting_lines(page: PausePage, data: Path) -> Iterator[str]:
+    from inbox_app.cli_text import waiting_table
+
+    if not page.items:
+        yield "Nothing is waiting: every question of the demo was answered. Ask again with: " + command_line(
+            "demo", "--fresh", "--data", str(data)
+        )
+        return
+    yield f"{page.total} waiting"
+    yield ""
+    yield waiting_table(page.items, time.time())
+    yield ""
+    yield "Answer them here:"
+    for pause in page.items:
+        yield f"  {command_line('answer', pause.run_id, example(pause), '--data', str(data))}"
+
+
+def example(pause: Pause) -> str:
+    """A VALUE that suits the question, as it is typed: the recommended or first choice, yes, or a short text."""
+    from runtime_core.wire.json import dumps
+
+    if pause.options:
+        chosen = next((option for option in pause.options if option.recommended), pause.options[0])
+        return chosen.value if _is_bare(chosen.value) else dumps(chosen.value)
+    if pause.input_type == "yesno" or pause.kind == "approval":
+        return "yes"
+    return "Checked with the customer."
+
+
+def _is_bare(value: Any) -> bool:
+    return isinstance(value, str) and value.isidentifier() and value not in {"true", "false", "null"}
+
+
+def _manifest(path: Path) -> list[dict[str, Any]]:
+    from runtime_core.wire.json import loads
+
+    try:
+        return cast("list[dict[str, Any]]", loads(path.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise GatewayError("CONFIG_NOT_FOUND", f"The sample agents cannot be read: {path}: {error}") from error
+
+
+def _start(item: dict[str, Any], samples: Path) -> Start:
+    from runtime_core.wire.json import dumps
+
+    return Start(tool=item["tool"], input=dumps(item["input"]), repository=str(samples / item["repository"]))

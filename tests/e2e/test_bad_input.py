@@ -1,0 +1,142 @@
+"""What goes wrong in handlers, ids and folders: a message that names it, a non-zero exit, nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.driver import FIXTURES, Desk
+
+DESK = FIXTURES / "desk"
+
+
+@pytest.mark.parametrize("tool", ["misbehave", "py_misbehave"])
+def test_handlers_that_fail(desk: Desk, tool: str) -> None:
+    for how, words in (
+        ("throw", f'Tool "{tool}" failed: the till is locked'),
+        ("exit", tool),
+        ("hang", tool),
+        ("undeclared", "uses.tools"),
+    ):
+        failed = desk("run", DESK, tool, "--input", f'{{"how": "{how}"}}', "--json")
+        assert failed.code == 1, (how, failed)
+        assert failed.json["outcome"]["kind"] == "failed", how
+        assert words in failed.json["outcome"]["reason"], how
+        shown = desk("show", failed.json["sessionId"], "--json").json["run"]
+        assert shown["status"] == "failed"
+        assert shown["error"]["message"]
+        assert shown["finished_at"]
+
+
+@pytest.mark.parametrize("tool", ["misbehave", "py_misbehave"])
+def test_a_handler_that_prints_does_not_disturb_the_output(desk: Desk, tool: str) -> None:
+    done = desk("run", DESK, tool, "--input", '{"how": "print"}', "--json")
+    assert done.code == 0, done
+    assert done.json["result"] == {"printed": True}
+
+
+def test_inline_tools_fail_without_a_session(desk: Desk) -> None:
+    for how in ("throw", "hang", "exit"):
+        failed = desk("run", DESK, "misbehave_inline", "--input", f'{{"how": "{how}"}}', "--json")
+        assert failed.code == 1, (how, failed)
+        assert failed.json["sessionId"] is None
+        assert failed.json["outcome"]["kind"] == "failed"
+        assert "misbehave_inline" in failed.json["outcome"]["reason"]
+    human = desk("run", DESK, "misbehave_inline", "--input", '{"how": "throw"}')
+    assert human.out == 'failed\nTool "misbehave_inline" failed: the till is locked\n'
+
+
+def test_an_unknown_tool(desk: Desk) -> None:
+    refused = desk("run", DESK, "ask_nam", "--json")
+    assert refused.code == 1
+    assert refused.error["code"] == "tool_not_found"
+    assert "ask_nam" in refused.error["message"]
+
+
+@pytest.mark.parametrize("session", ["dur_aaaaaaaaaaaaaaaaaaaaaaaaaa", "nonsense", "../../etc/passwd", ""])
+def test_an_unknown_session(desk: Desk, session: str) -> None:
+    for arguments in (["show", session], ["answer", session, "yes"], ["cancel", session]):
+        refused = desk(*arguments)
+        assert refused.code == 1, refused
+        assert session in refused.err
+        assert refused.err.count("\n") == 1
+    envelope = desk("show", session, "--json")
+    assert envelope.error["code"] == "NOT_FOUND"
+    assert desk("show", session, "--tree").code == 1
+
+
+def test_an_answer_to_an_ended_run(desk: Desk) -> None:
+    session = desk("run", DESK, "ask_name", "--json").json["sessionId"]
+    assert desk("answer", session, "Rosa").code == 0
+    late = desk("answer", session, "Mina", "--json")
+    assert late.code == 1
+    assert late.error["code"] == "not_awaiting_input"
+    assert late.error["details"]["status"] == "completed"
+    assert desk("show", session, "--json").json["run"]["result"]["answer"]["value"] == "Rosa"
+
+
+def test_data_folders_that_cannot_be_used(desk: Desk, tmp_path: Path) -> None:
+    a_file = tmp_path / "file"
+    a_file.write_text("mine")
+    for folder in (a_file, a_file / "below"):
+        refused = Desk(tmp_path, folder)("list", "--json")
+        assert refused.code == 1
+        assert refused.error["code"] == "data_folder_unusable"
+        assert str(a_file) in refused.error["message"]
+    assert a_file.read_text() == "mine"
+
+    not_ours = tmp_path / "other"
+    not_ours.mkdir()
+    (not_ours / "runtime.db").write_bytes(b"this is not a database at all" * 100)
+    refused = Desk(tmp_path, not_ours)("list")
+    assert refused.code == 1
+    assert "runtime.db" in refused.err or str(not_ours) in refused.err
+    assert (not_ours / "runtime.db").read_bytes().startswith(b"this is not")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser writes everywhere")
+def test_a_read_only_data_folder(desk: Desk) -> None:
+    assert desk("list").code == 0
+    for path in [desk.data, *desk.data.iterdir()]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    refused = desk("run", DESK, "ask_name", "--json")
+    assert refused.code == 1
+    assert refused.error["code"] == "data_folder_unusable"
+    assert str(desk.data) in refused.error["message"]
+    desk.data.chmod(0o755)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a small file system")
+def test_a_full_data_folder(desk: Desk, tmp_path: Path) -> None:
+    """A file-size limit stands in for a full disk: SQLite gets the same refusal from the system."""
+    assert desk("run", DESK, "ask_name", "--json").code == 3
+    words = desk.words("run", DESK, "ask_name", "--input", "-", "--json")
+    process = desk.spawn(["bash", "-c", 'ulimit -f 200; trap "" XFSZ; exec "$@"', "bash", *words])
+    out, err = process.communicate(b'{"pad": "' + b"x" * 1_000_000 + b'"}', timeout=45)
+    assert process.returncode == 1, (out, err)
+    assert b"data_folder_unusable" in err
+    assert str(desk.data).encode() in err
+    listed = desk("list", "--json").json
+    assert listed["total"] == 1
+    database = sqlite3.connect(desk.data / "runtime.db")
+    assert database.execute("pragma integrity_check").fetchone() == ("ok",)
+    database.close()
+
+
+def test_a_repository_that_went_away(desk: Desk, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    shutil.copytree(DESK, moved)
+    session = desk("run", moved, "ask_name", "--json").json["sessionId"]
+    shutil.rmtree(moved)
+    answered = desk("answer", session, "Rosa", "--json")
+    assert answered.code == 3, answered
+    assert answered.json["outcome"]["kind"] == "needs-attention"
+    shown = desk("show", session)
+    assert str(moved) in shown.out
+    shutil.copytree(DESK, moved)
+    desk("list")
+    assert desk("show", session, "--json").json["run"]["status"] == "completed"

@@ -1,0 +1,86 @@
+"""``check``, and the same refusals from ``run``: all problems of a repository at once, with file, key and place."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.driver import FIXTURES, Desk
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """A repository with four mistakes in four tools."""
+    root = tmp_path / "broken"
+    shutil.copytree(FIXTURES / "desk", root)
+    tools = root / "amodal" / "tools"
+    (tools / "echo" / "tool.json").write_text('{\n  "description": "x",,\n}\n')
+    (tools / "py_echo" / "handler.py").unlink()
+    (tools / "ask_both" / "handler.py").write_text("async def handler(params, ctx): ...\n")
+    definition = tools / "misbehave" / "tool.json"
+    definition.write_text(definition.read_text().replace("draw_ticket", "draw_tickets"))
+    return root
+
+
+def test_a_good_repository_is_described(desk: Desk) -> None:
+    shown = desk("check", FIXTURES / "seeds")
+    assert shown.code == 0, shown.err
+    assert shown.err == ""
+    for word in ("release_to_environment", "run_release", "durable", "inline", "policy-reviewer", "no problems"):
+        assert word in shown.out
+
+    document = desk("check", FIXTURES / "desk", "--json").json
+    assert document["ok"] is True
+    assert document["problems"] == []
+    tools = {tool["name"]: tool for tool in document["tools"]}
+    assert tools["ask_name"]["execution"] == "durable"
+    assert tools["ask_name"]["invocable"] is True
+    assert tools["ask_name"]["reach"] == ["draw_ticket", "pause_here"]
+    assert tools["py_echo"]["language"] == "python"
+    assert len(document["revision"]) == 64
+
+
+def test_every_problem_is_named_at_once(desk: Desk, broken: Path) -> None:
+    shown = desk("check", broken)
+    assert shown.code == 1
+    assert "amodal/tools/echo/tool.json:2:" in shown.out
+    assert "amodal/tools/py_echo/tool.json" in shown.out
+    assert "two languages" in shown.out
+    assert '[uses.tools[0]]: There is no tool "draw_tickets"' in shown.out
+    assert shown.err.count("\n") == 1
+    assert "4 errors" in shown.err
+
+    document = desk("check", broken, "--json")
+    assert document.code == 1
+    problems = document.json["problems"]
+    assert len(problems) == 4
+    parse = next(problem for problem in problems if problem["code"] == "CONFIG_PARSE_FAILED")
+    assert (parse["file"], parse["line"]) == ("amodal/tools/echo/tool.json", 2)
+    assert parse["column"] > 1
+    assert parse["remedy"]
+    assert len(document.error["details"]["problems"]) == 4
+
+
+def test_run_refuses_a_broken_repository_with_all_problems(desk: Desk, broken: Path) -> None:
+    refused = desk("run", broken, "echo")
+    assert refused.code == 1
+    assert refused.out == ""
+    for words in ("echo/tool.json:2:", "py_echo", "two languages", "draw_tickets"):
+        assert words in refused.err
+
+    envelope = desk("run", broken, "echo", "--json")
+    assert envelope.code == 1
+    assert envelope.error["code"].startswith("CONFIG_")
+    assert len(envelope.error["details"]["problems"]) == 4
+    assert desk("list", "--json").json["total"] == 0
+
+
+def test_a_folder_that_is_no_repository_is_named(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for path in (tmp_path / "missing", tmp_path / "empty", FIXTURES / "desk" / "amodal.json"):
+        refused = desk("check", path)
+        assert refused.code == 1
+        assert str(path) in refused.err
+        assert refused.out.startswith("error: ")

@@ -1,0 +1,70 @@
+"""Several processes on one data folder: a window that executes, and commands beside it."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.e2e.driver import FIXTURES, Desk, kill, leave
+
+DESK = FIXTURES / "desk"
+
+
+def test_commands_beside_a_window(desk: Desk) -> None:
+    window = desk.window(DESK)
+    started = desk("run", DESK, "ask_twice", "--json")
+    assert started.code == 3, started
+    session = started.json["sessionId"]
+    assert [item["session_id"] for item in desk("list", "--json").json["approvals"]] == [session]
+    again = desk("answer", session, "yes", "--json")
+    assert again.code == 3, again
+    assert again.json["outcome"]["question"] == "Second?"
+    assert desk("answer", session, "done", "--json").json["outcome"]["kind"] == "complete"
+
+    other = desk("run", FIXTURES / "seeds", "release_to_environment", "--json")
+    assert other.code == 3, other
+    assert desk("cancel", other.json["sessionId"]).code == 0
+    inline = desk("run", DESK, "echo", "--input", '{"a": 1}', "--json")
+    assert (inline.code, inline.json["result"]) == (0, {"a": 1})
+    failed = desk("run", DESK, "misbehave", "--input", '{"how": "throw"}', "--json")
+    assert (failed.code, failed.json["outcome"]["kind"]) == (1, "failed")
+    assert leave(window) == 0
+    assert desk("show", session, "--json").json["run"]["status"] == "completed"
+
+
+def test_a_window_that_is_closed_or_killed_leaves_its_questions(desk: Desk) -> None:
+    first = desk.window(DESK)
+    session = desk("run", DESK, "ask_twice", "--json").json["sessionId"]
+    assert leave(first) == 0
+    assert desk("answer", session, "yes").code == 3
+    second = desk.window(DESK)
+    kill(second)
+    assert desk("answer", session, "done").code == 0
+
+
+def test_many_commands_at_once(desk: Desk) -> None:
+    """Without a window one of them executes and the others wait for it, or take over when it ends."""
+    with ThreadPoolExecutor(4) as pool:
+        started = list(pool.map(lambda _: desk("run", DESK, "ask_name", "--json"), range(4)))
+        assert [ended.code for ended in started] == [3] * 4, started
+        sessions = [ended.json["sessionId"] for ended in started]
+        assert len(set(sessions)) == 4
+        answered = list(pool.map(lambda session: desk("answer", session, "Rosa", "--json"), sessions))
+    assert [ended.code for ended in answered] == [0] * 4, answered
+    tickets = {ended.json["result"]["ticket"] for ended in answered}
+    assert len(tickets) == 4
+
+
+def test_one_of_two_answers_wins(desk: Desk) -> None:
+    session = desk("run", DESK, "ask_name", "--json").json["sessionId"]
+    with ThreadPoolExecutor(2) as pool:
+        one, two = pool.map(lambda name: desk("answer", session, name, "--json"), ["Rosa", "Mina"])
+    assert sorted([one.code, two.code]) == [0, 1], (one, two)
+    lost = one if one.code == 1 else two
+    won = two if one.code == 1 else one
+    assert lost.error["code"] in {"not_awaiting_input", "pause_superseded"}
+    assert lost.error["details"]["answered_by"].startswith("local:")
+    value = won.json["result"]["answer"]["value"]
+    shown = desk("show", session, "--json").json
+    assert [decision["value"] for decision in shown["decisions"]] == [value]
+    assert json.dumps(lost.error).count("dur_") >= 1

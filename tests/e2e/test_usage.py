@@ -1,0 +1,50 @@
+"""Wrong usage is exit code 2 and one line that says what is wrong; nothing is started."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.driver import FIXTURES, Desk
+
+WRONG = {
+    "no value": (["answer", "dur_x"], "VALUE"),
+    "unknown option": (["answer", "dur_x", "yes", "--yes"], "--yes"),
+    "a value that looks like an option": (["answer", "dur_x", "--yes"], "--yes"),
+    "unknown command": (["aprove"], "aprove"),
+    "broken value": (["answer", "dur_x", '{"a": 1,\n "a" 2}'], "line 2, column 6"),
+    "doubled key": (["answer", "dur_x", '{"a": 1, "a": 2}'], "twice"),
+    "broken edits": (["answer", "dur_x", "yes", "--edits", "[1, 2"], "line 1, column"),
+    "broken input": (["run", str(FIXTURES / "desk"), "echo", "--input", '{"a":\n  nope}'], "line 2, column 3"),
+    "not a number": (["run", str(FIXTURES / "desk"), "echo", "--input", '{"a": NaN}'], "NaN is not a JSON number"),
+    "missing input file": (["run", str(FIXTURES / "desk"), "echo", "--input", "@nowhere.json"], "nowhere.json"),
+    "limit of nothing": (["list", "--limit", "0"], "--limit"),
+    "unknown lane": (["run", str(FIXTURES / "desk"), "echo", "--lane", "fast"], "--lane"),
+    "unknown export": (["show", "dur_x", "--export", "yaml", "x"], "yaml"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_usage(desk: Desk, case: str) -> None:
+    arguments, words = WRONG[case]
+    refused = desk(*arguments)
+    assert refused.code == 2, refused
+    assert words in refused.err
+    assert refused.err.startswith("operator-inbox: ")
+    assert refused.err.count("\n") == 1
+    assert refused.out == ""
+    assert not desk.data.exists()
+
+
+def test_wrong_usage_as_an_envelope(desk: Desk) -> None:
+    refused = desk("answer", "dur_x", "--json")
+    assert refused.code == 2
+    assert refused.error["code"] == "VALIDATION_ERROR"
+    assert "VALUE" in refused.error["message"]
+
+
+def test_help_names_every_command(desk: Desk) -> None:
+    shown = desk("--help")
+    assert shown.code == 0
+    for command in ("answer", "cancel", "check", "demo", "list", "run", "show"):
+        assert f"\n  {command} " in shown.out
+        assert desk(command, "--help").code == 0
