@@ -1,0 +1,21 @@
+from ..._lib.cases import CASES, ORDERS, find
+from ..._lib.money import cents, show
+
+FIXED = ("currency", "order_id", "customer")
+
+
+async def handler(params, ctx):
+    case = find("case", CASES, params["case_id"])
+    order = ORDERS[case["order_id"]]
+    refund = params["refund"]
+    if not isinstance(refund, dict):
+        return {"problems": ["The payment must be an object."]}
+    problems = []
+    amount = cents(refund.get("amount"))
+    if amount is None or amount <= 0:
+        problems.append("The amount must be above zero, with at most two places.")
+    elif amount > order["total"]:
+        problems.append(f"The amount is more than the order's {show(order['total'], order['currency'])}.")
+    expected = {"currency": order["currency"], "order_id": case["order_id"], "customer": order["customer"]}
+    problems += [f"{key} must stay {expected[key]}." for key in FIXED if refund.get(key) != expected[key]]
+    return {"problems": problems}
