@@ -118,7 +118,8 @@ def run(
 ) -> int:
     """Start a tool.
 
-    Runs TOOL of the repository at PATH until it ends or asks something. Exit code: 0 complete, 3 waiting for somebody or something, 1 anything else.
+    Runs TOOL of the repository at PATH until it ends or asks something. Exit code: 0 complete, 3 waiting for somebody
+    or something, 1 anything else.
     """
     from inbox_app import cli_runs
 
@@ -178,8 +179,9 @@ def answer(
 ) -> int:
     """Answer a question.
 
-    Sends VALUE to the run SESSION and waits until the run ends or asks again. VALUE is JSON; a word that is not JSON is sent as text. To send a number as text quote it twice: '"42"'. A value
-    that starts with a dash follows a lone --. Exit code: 0 completed, 3 waiting again, 1 refused or ended otherwise.
+    Sends VALUE to the run SESSION and waits until the run ends or asks again. VALUE is JSON; a word that is not JSON
+    is sent as text. To send a number as text quote it twice: '"42"'. A value that starts with a dash follows a lone --.
+    Exit code: 0 completed, 3 waiting again, 1 refused or ended otherwise.
     """
     from inbox_app import cli_runs
     from runtime_core.wire.json import loads
@@ -214,7 +216,8 @@ def cancel(session: str, user: str | None, as_json: bool, data: Path | None) -> 
 def demo(fresh: bool, as_json: bool, data: Path | None) -> int:
     """Open the window on sample agents.
 
-    Three questions are waiting. Without a display: write demo.png to the current folder and say how to answer from the terminal.
+    Three questions are waiting. Without a display: write demo.png to the current folder and say how to answer from
+    the terminal.
     """
     from inbox_app import demo as samples
 

@@ -24,7 +24,7 @@ def pause(wire: Wire, connection: str) -> Pause:
         id=_text(wire.get("pause_id")),
         run_id=_text(wire.get("session_id")),
         connection=connection,
-        kind=kind if kind in _PAUSE_KINDS else "input",
+        kind=kind if isinstance(kind, str) and kind in _PAUSE_KINDS else "input",
         tool=_text(wire.get("tool_name")),
         question=_text(wire.get("question")),
         input_type=_text(wire.get("input_type")) or "text",
@@ -37,7 +37,7 @@ def pause(wire: Wire, connection: str) -> Pause:
         asked_at=seconds(wire.get("created_at")) or 0.0,
         expires_at=seconds(wire.get("expires_at")),
         on_expire=wire.get("on_expire"),
-        fingerprint=wire.get("fingerprint"),
+        fingerprint=_optional(wire.get("fingerprint")),
         eligible=wire.get("eligible", True) is not False,
         reason=_text(wire.get("reason")),
         raw=wire,
@@ -82,22 +82,21 @@ def run(wire: Wire, connection: str) -> Run:
 
 
 def call(wire: Wire) -> Call:
-    state: CallState | None = wire.get("state") if wire.get("state") in _CALL_STATES else None
-    parent = wire.get("parent_id")
+    state = wire.get("state")
     return Call(
         id=_text(wire.get("id")),
-        parent=None if parent is None else _text(parent),
+        parent=_optional(wire.get("parent_id")),
         kind=_text(wire.get("kind")),
         name=_text(wire.get("name")),
-        state=state or "unknown",
+        state=cast("CallState", state) if isinstance(state, str) and state in _CALL_STATES else "unknown",
         started_at=seconds(wire.get("started_at")) or 0.0,
         ended_at=seconds(wire.get("ended_at")),
-        code=wire.get("code"),
-        message=wire.get("message"),
+        code=_optional(wire.get("code")),
+        message=_optional(wire.get("message")),
         input=wire.get("input"),
         output=wire.get("output"),
-        input_size=wire.get("input_size") or 0,
-        output_size=wire.get("output_size") or 0,
+        input_size=_size(wire.get("input_size")),
+        output_size=_size(wire.get("output_size")),
         replayed=wire.get("replayed") is True,
     )
 
@@ -157,6 +156,14 @@ def _option(item: Any) -> Option:
 
 def _names(value: Any) -> tuple[str, ...]:
     return tuple(_text(item) for item in cast("list[Any]", value)) if isinstance(value, list | tuple) else ()
+
+
+def _optional(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _size(value: Any) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _text(value: Any) -> str:

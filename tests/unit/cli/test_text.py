@@ -1,0 +1,80 @@
+"""What is printed for people: hidden characters become visible, columns stand under each other, trees stay finite."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inbox_app import cli_text
+from inbox_app.gateway.base import Call
+
+
+def call(identity: str, parent: str | None, **changes: object) -> Call:
+    facts: dict[str, object] = {
+        "kind": "tool",
+        "name": f"n{identity}",
+        "state": "ok",
+        "started_at": 0.0,
+        "ended_at": 1.5,
+    }
+    return Call(id=identity, parent=parent, **(facts | changes))  # pyright: ignore[reportArgumentType]
+
+
+@given(st.text())
+def test_nothing_hidden_gets_through(text: str) -> None:
+    for lines in (False, True):
+        shown = cli_text.visible(text, lines=lines)
+        kept = {"\n", "\t"} if lines else set[str]()
+        assert not [
+            char for char in shown if unicodedata.category(char) in {"Cc", "Cf", "Zl", "Zp"} and char not in kept
+        ]
+
+
+def test_disguises_are_spelled_out() -> None:
+    assert cli_text.visible("rm \u202ecod.x") == "rm <U+202E>cod.x"
+    assert cli_text.visible("\x1b[31mred\x07") == "<U+001B>[31mred<U+0007>"
+    assert cli_text.visible("a\u00a0b\u2003c\U000e0100") == "a<U+00A0>b<U+2003>c<U+E0100>"
+    assert cli_text.visible("a\nb\rc") == "a b<U+000D>c"
+    assert cli_text.visible("R&D <b>ü 漢字 🌍 עברית") == "R&D <b>ü 漢字 🌍 עברית"
+
+
+@given(st.text(), st.integers(1, 30))
+def test_fitting_never_exceeds_the_width(text: str, width: int) -> None:
+    assert cli_text.columns(cli_text.fit(text, width)) <= width
+
+
+def test_columns_are_aligned_with_wide_characters() -> None:
+    lines = cli_text.table(["A", "B"], [["漢字", "x"], ["abc", "y"]]).split("\n")
+    assert lines == ["A     B", "漢字  x", "abc   y"]
+
+
+def test_durations() -> None:
+    shown = [cli_text.span_of(seconds) for seconds in (-1, 0.0123, 1, 59.4, 60, 3599, 3600, 90000)]
+    assert shown == ["0 ms", "12 ms", "1 s", "59 s", "1 min", "59 min", "1 h", "1 d"]
+
+
+def test_a_tree() -> None:
+    calls = [
+        call("", None),
+        call("1", ""),
+        call("1/1", "1", state="failed", code="undeclared", message="not listed"),
+        call("2", "", replayed=True),
+        call("9/9", "9", name="lost"),
+    ]
+    lines = next(iter(cli_text.tree_lines(calls, 2.0))).split("\n")
+    assert [line[:8].rstrip() for line in lines] == ["CALL", "n", "├─ n1", "│  └─ n1", "└─ n2", "lost"]
+    assert "failed: undeclared" in lines[3]
+    assert lines[3].endswith("not listed")
+    assert lines[4].endswith("replayed")
+
+
+def test_a_deep_tree_needs_no_recursion() -> None:
+    calls = [call("/".join("1" * depth), "/".join("1" * (depth - 1)) if depth else None) for depth in range(3000)]
+    assert next(iter(cli_text.tree_lines(calls, 2.0))).count("\n") == 3000
+
+
+def test_values_as_they_are_typed() -> None:
+    shown = [cli_text.value_word(value) for value in ("staging", "two words", "true", True, 1, None, "")]
+    assert shown == ["staging", '"two words"', '"true"', "true", "1", "null", '""']

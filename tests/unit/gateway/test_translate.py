@@ -1,0 +1,135 @@
+"""Whatever a runtime sends becomes plain data of the application, and nothing is lost on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inbox_app.gateway import translate
+from inbox_app.gateway.base import Option
+from runtime_core.wire.json import Number, dumps
+from runtime_core.wire.runs import PauseRow, RunRow, Span
+
+ODD: list[Any] = [
+    None,
+    True,
+    0,
+    -1.5,
+    10**30,
+    "",
+    "x",
+    "2026-13-99",
+    [],
+    ["a", None],
+    {},
+    {"a": [1]},
+    [[{}]],
+    [{"value": []}],
+]
+
+SPEC = """{"question": "Refund?", "inputType": "choice", "allowEdits": true, "context": {"amount": 120.00},
+ "options": [{"value": 0, "label": "Nothing"}, {"value": 1.50, "label": "Some", "sub": "half", "recommended": true}]}"""
+
+
+def pause_row(**changes: Any) -> PauseRow:
+    row: dict[str, Any] = {
+        "id": "dur_a.2-1",
+        "run_id": "dur_a",
+        "slot": "2/1",
+        "kind": "input",
+        "tool": "refund",
+        "names": ("refund", "ask"),
+        "spec": SPEC,
+        "fingerprint": "f",
+        "asked_at": 1_700_000_000.25,
+        "requested_by": "local:rosa",
+    }
+    return PauseRow(**(row | changes))
+
+
+def test_a_pause() -> None:
+    pause = translate.pause({**pause_row().to_wire(), "eligible": False, "reason": "not on the list"}, "Built-in")
+    assert (pause.id, pause.run_id, pause.connection) == ("dur_a.2-1", "dur_a", "Built-in")
+    assert pause.options == (Option(0, "Nothing"), Option(1.5, "Some", "half", recommended=True))
+    assert [dumps(option.value) for option in pause.options or ()] == ["0", "1.50"]
+    assert isinstance(pause.context["amount"], Number)
+    assert (pause.has_context, pause.allow_edits, pause.path) == (True, True, ("refund", "ask"))
+    assert pause.asked_at == 1_700_000_000.25
+    assert (pause.eligible, pause.reason) == (False, "not on the list")
+
+
+def test_the_own_kind_of_a_pause_in_an_outcome() -> None:
+    wire = {**pause_row(kind="approval").to_wire(), "kind": "awaiting-input"}
+    outcome = translate.outcome({"sessionId": "dur_a", "outcome": wire, "result": None}, "Built-in")
+    assert outcome.kind == "awaiting-input"
+    assert outcome.pause is not None
+    assert outcome.pause.kind == "approval"
+
+
+def test_no_options_differ_from_an_empty_list() -> None:
+    without, empty = (
+        translate.pause(pause_row(spec=f'{{"question": "?", "options": {text}}}').to_wire(), "x")
+        for text in ("null", "[]")
+    )
+    assert without.options is None
+    assert empty.options == ()
+
+
+def test_a_decision_keeps_null_edits_apart_from_none() -> None:
+    for edits, has in ((None, False), ("null", True)):
+        row = pause_row(outcome="answered", answer='"yes"', edits=edits, answered_by="u_mina", answered_at=1.0)
+        decision = translate.decision(row.to_wire())
+        assert (decision.value, decision.edits, decision.has_edits) == ("yes", None, has)
+
+
+def test_a_run_and_a_call() -> None:
+    row = RunRow(
+        id="dur_a",
+        tool="refund",
+        repo="/r",
+        revision="1",
+        status="failed",
+        epoch=1,
+        params='{"n": 12345678901234567890}',
+        created_by="local:rosa",
+        created_at=5.0,
+        updated_at=6.0,
+        finished_at=7.5,
+        error='{"code": "handler-exit", "message": "gone"}',
+    )
+    run = translate.run(row.to_wire(), "Built-in")
+    assert run.finished
+    assert (run.input, run.finished_at) == ({"n": 12345678901234567890}, 7.5)
+    assert run.error == {"code": "handler-exit", "message": "gone"}
+
+    span = Span("dur_a", "3/1", "tool", "pay", "failed", 1.0, 2.0, "undeclared", "no", "[1]", None, 3, 0, 1)
+    call = translate.call({**span.to_wire(), "replayed": True})
+    assert (call.id, call.parent, call.state, call.replayed) == ("3/1", "3", "failed", True)
+    root = translate.call(Span("dur_a", "", "tool", "pay", "ok", 1.0).to_wire())
+    assert (root.id, root.parent) == ("", None)
+
+
+@given(st.dictionaries(st.sampled_from(sorted([*pause_row().to_wire(), "eligible", "reason"])), st.sampled_from(ODD)))
+def test_odd_fields_of_a_pause_never_fail(changes: dict[str, Any]) -> None:
+    wire = {**pause_row().to_wire(), **changes}
+    pause = translate.pause(wire, "x")
+    assert pause.raw == wire
+    for text in (pause.id, pause.question, pause.tool, pause.input_type, pause.requested_by, pause.reason, *pause.path):
+        assert isinstance(text, str)
+    assert all(isinstance(option.label, str) for option in pause.options or ())
+    assert isinstance(pause.asked_at, float)
+    translate.decision(wire)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["id", "parent_id", "kind", "name", "state", "code", "message"]), st.sampled_from(ODD)
+    )
+)
+def test_odd_fields_of_a_call_never_fail(wire: dict[str, Any]) -> None:
+    call = translate.call(wire)
+    for text in (call.id, call.kind, call.name, call.parent or "", call.code or "", call.message or ""):
+        assert isinstance(text, str)
+    assert call.state == "unknown"
