@@ -120,8 +120,9 @@ def _standard_json(tree: ast.Module) -> Iterator[Problem]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules |= {alias.asname or alias.name for alias in node.names if alias.name == "json"}
-        elif isinstance(node, ast.ImportFrom) and node.module == "json" and node.level == 0:
-            if readers & {alias.name for alias in node.names}:
+        elif isinstance(node, ast.ImportFrom):
+            taken = readers & {alias.name for alias in node.names}
+            if taken and node.module == "json" and node.level == 0:
                 yield node.lineno, message
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in readers and _last_name(node.value) in modules:

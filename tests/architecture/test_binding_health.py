@@ -7,6 +7,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from inbox_app.early import BadPairError, check_pair
+
 # A child does the counting: a bad binding would take the test run down with it. It borrows many references first, so
 # that even a bad one lives long enough to report.
 PROBE = """
@@ -63,3 +67,18 @@ def test_singletons_keep_their_references() -> None:
     lost: dict[str, int] = json.loads(result.stdout)
     assert set(lost) == {"emit", "timer", "paint"}
     assert all(count < 50 for count in lost.values()), f"references lost in 1,000 rounds: {lost}"
+
+
+def test_pair_in_use_is_accepted() -> None:
+    check_pair()
+
+
+@pytest.mark.parametrize(
+    ("python", "binding"),
+    [((3, 11, 7), "6.12.0"), ((3, 11, 2), "6.13.1"), ((3, 12, 1), "6.10.1"), ((3, 10, 0), "6.11.3")],
+)
+def test_known_bad_pair_is_refused_with_one_sentence(python: tuple[int, ...], binding: str) -> None:
+    with pytest.raises(BadPairError) as refused:
+        check_pair(python, binding)
+    assert "\n" not in str(refused.value)
+    assert "install" in str(refused.value) or "needs" in str(refused.value)
