@@ -48,7 +48,15 @@ def _json(command: F) -> F:
 
 
 def _user(command: F) -> F:
-    return click.option("--as", "user", metavar="USER", help="Act as this user (default: local:LOGIN).")(command)
+    return click.option(
+        "--as", "user", metavar="USER", callback=_named, help="Act as this user (default: local:LOGIN)."
+    )(command)
+
+
+def _named(_: click.Context, __: click.Parameter, user: str | None) -> str | None:
+    if user is not None and not user.strip():
+        raise click.BadParameter("a user has a name")
+    return user
 
 
 def _model(command: F) -> F:
@@ -226,7 +234,7 @@ def demo(fresh: bool, as_json: bool, data: Path | None) -> int:
 
 
 def _open_window(data: Path, agents: Sequence[Path], model: str | None) -> int:
-    if not has_display():
+    if not cli_session.has_display():
         raise GatewayError(
             "VALIDATION_ERROR",
             "There is no display to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set). "
@@ -240,15 +248,6 @@ def _open_window(data: Path, agents: Sequence[Path], model: str | None) -> int:
         return EmbeddedGateway(data, repositories=[path.expanduser().absolute() for path in agents], model=model)
 
     return run_window(gateway)
-
-
-def has_display() -> bool:
-    """Whether a window can be seen by somebody."""
-    if os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0] in {"offscreen", "minimal"}:
-        return False
-    if sys.platform != "linux":
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _read(given: str) -> str | bytes:
@@ -296,7 +295,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _run(arguments: list[str]) -> int:
-    as_json = "--json" in arguments
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    as_json = "--json" in options
     try:
         code = cli.main(arguments, prog_name="operator-inbox", standalone_mode=False)
         sys.stdout.flush()

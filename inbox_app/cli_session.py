@@ -118,6 +118,15 @@ def report_usage(message: str, *, as_json: bool) -> None:
         click.echo(f"operator-inbox: {message}", err=True)
 
 
+def has_display() -> bool:
+    """Whether a window can be seen by somebody."""
+    if os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0] in {"offscreen", "minimal"}:
+        return False
+    if sys.platform != "linux":
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
 def command_line(*arguments: str) -> str:
     """A command of this program as it can be typed into a shell here."""
     beside = Path(sys.executable).parent

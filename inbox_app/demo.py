@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
-from inbox_app.cli_session import DONE, command_line, log_to, say, say_json
+from inbox_app.cli_session import DONE, command_line, has_display, log_to, say, say_json
 from inbox_app.desktop.paths import samples_folder
 from inbox_app.gateway.base import Gateway, GatewayError, Pause, PausePage, Start
 from inbox_app.gateway.embedded import EmbeddedGateway
@@ -54,8 +54,6 @@ class DemoGateway(EmbeddedGateway):
 
 
 def demo(data: Path, *, fresh: bool, as_json: bool) -> int:
-    from inbox_app.cli import has_display
-
     log_to(data)
     if has_display():
         return _window(data, fresh=fresh)
