@@ -15,7 +15,7 @@ from inbox_app.early import BadPairError, check_pair
 # that even a bad one lives long enough to report.
 PROBE = """
 import json, sys
-from PySide6.QtCore import QObject, QEvent, QCoreApplication, QTimerEvent, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
 
 application = QGuiApplication([])
@@ -24,10 +24,12 @@ ROUNDS = 1_000
 
 class Source(QObject):
     happened = Signal()
+    ticks = 0
     def timerEvent(self, event):
-        pass
+        self.ticks += 1
 
 source = Source()
+source.startTimer(0)
 image = QImage(8, 8, QImage.Format.Format_ARGB32)
 painter = QPainter(image)
 
@@ -35,7 +37,9 @@ def emit():
     source.happened.emit()
 
 def timer():
-    QCoreApplication.sendEvent(source, QTimerEvent(1))
+    seen = source.ticks
+    while source.ticks == seen:
+        application.processEvents()
 
 def paint():
     painter.save()
