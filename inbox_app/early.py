@@ -31,9 +31,7 @@ def check_pair(python: tuple[int, ...] | None = None, binding: str | None = None
             f"PySide6 {binding} aborts on Python {shown}: install 'PySide6-Essentials<6.12' or use Python 3.12+."
         )
     if release[:3] in _CRASHING_RELEASES:
-        raise BadPairError(
-            f"PySide6 {binding} crashes when a list changes: install another release of PySide6-Essentials."
-        )
+        raise BadPairError(f"PySide6 {binding} crashes when a list changes: install another PySide6-Essentials.")
 
 
 def start_tracing(stream: TextIO | None = None) -> None:

@@ -1,8 +1,8 @@
 """Errors of the program itself, as a person reads them.
 
 GatewayError (gateway.base)   what a runtime refused or could not do
-BadPairError (early)               Python and PySide6 do not fit
-NestedLoopError                  a bug: something opened a Qt event loop inside a task
+BadPairError (early)          Python and PySide6 do not fit
+NestedLoopError               a bug: something opened a Qt event loop inside a task
 """
 
 from __future__ import annotations

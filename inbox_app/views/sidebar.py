@@ -1,0 +1,69 @@
+"""Where one can go: the views, and the connection the questions come from."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from inbox_app.commands.base import ViewName
+from inbox_app.gateway.base import Health
+from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import SIDEBAR_WIDTH, SPACE_2, Role
+from inbox_app.widgets.nav_row import NavRow, SourceRow
+from inbox_app.widgets.plain_label import PlainLabel
+from inbox_app.widgets.surface import Surface
+
+HEALTH_MARKS: dict[Health, tuple[str, Role]] = {
+    "live": ("dot", "answered"),
+    "catching-up": ("half", "due"),
+    "polling": ("half", "due"),
+    "signed-out": ("ring", "failed"),
+    "unreachable": ("ring", "failed"),
+}
+
+
+class Sidebar(Surface):
+    chosen = Signal(str)
+    """The name of the view to show."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "panel", parent)
+        self.setMinimumWidth(theme.px(SIDEBAR_WIDTH) // 2)
+        self.setAccessibleName(self.tr("Views and connections"))
+        self._inbox = NavRow(theme, "inbox", self.tr("Inbox"), self)
+        self._history = NavRow(theme, "history", self.tr("History"), self)
+        self._inbox.setChecked(True)
+        self._inbox.clicked.connect(self._on_inbox_clicked)
+        self._history.clicked.connect(self._on_history_clicked)
+        self._connection = SourceRow(theme, "", self)
+        label = PlainLabel(self.tr("Connections"), theme, "label", "muted", self)
+        label.setContentsMargins(theme.px(8), theme.px(16), 0, theme.px(4))
+        layout = QVBoxLayout(self)
+        edge = theme.px(SPACE_2)
+        layout.setContentsMargins(edge, edge, edge, edge)
+        layout.setSpacing(0)
+        layout.addWidget(self._inbox)
+        layout.addWidget(self._history)
+        layout.addWidget(label)
+        layout.addWidget(self._connection)
+        layout.addStretch(1)
+
+    def show_view(self, view: ViewName) -> None:
+        (self._inbox if view == "inbox" else self._history).setChecked(True)
+
+    def show_waiting(self, count: int | None) -> None:
+        self._inbox.set_count(count)
+
+    def show_connection(self, name: str, health: Health | None, state: str, count: int | None) -> None:
+        """``health`` None: not known yet."""
+        icon, role = HEALTH_MARKS[health] if health else ("circle-dashed", "muted")
+        self._connection.set_name(name)
+        self._connection.set_state(icon, role, state, count)
+
+    @Slot()
+    def _on_inbox_clicked(self) -> None:
+        self.chosen.emit("inbox")
+
+    @Slot()
+    def _on_history_clicked(self) -> None:
+        self.chosen.emit("history")
