@@ -69,13 +69,17 @@ def _configuration_files() -> list[Path]:
     home = Path(os.path.expanduser("~"))
     if sys.platform == "win32":
         user = [Path(os.environ.get("APPDATA") or home) / "pip/pip.ini", home / "pip/pip.ini"]
-        site = [Path(os.environ.get("PROGRAMDATA") or "C:/ProgramData") / "pip/pip.ini"]
     else:
-        shared = os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg"
         user = [Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "pip/pip.conf", home / ".pip/pip.conf"]
-        site = [*(Path(folder) / "pip/pip.conf" for folder in shared.split(os.pathsep)), Path("/etc/pip.conf")]
     named = os.environ.get("PIP_CONFIG_FILE")
-    return [*([Path(named)] if named else []), *user, *site]
+    return [*([Path(named)] if named else []), *user, *_shared_configuration()]
+
+
+def _shared_configuration() -> list[Path]:
+    if sys.platform == "win32":
+        return [Path(os.environ.get("PROGRAMDATA") or "C:/ProgramData") / "pip/pip.ini"]
+    folders = (os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
+    return [*(Path(folder) / "pip/pip.conf" for folder in folders), Path("/etc/pip.conf")]
 
 
 def _from_page(page: str, download_folder: Path) -> Iterator[Path]:
