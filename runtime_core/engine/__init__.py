@@ -1,0 +1,1 @@
+"""Advancing durable runs: legs, calls, parking and what a caller is told."""

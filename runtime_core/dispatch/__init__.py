@@ -1,0 +1,1 @@
+"""Who advances runs, and when."""

@@ -1,0 +1,119 @@
+"""What listeners of a runtime are told, wherever it was done: by this process or by another."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from runtime_core.approvals.eligibility import eligible
+from runtime_core.journal.base import Journal
+from runtime_core.wire.runs import FINISHED, PauseRow, Span
+
+log = logging.getLogger(__name__)
+
+ChangeKind = Literal["pause-opened", "pause-closed", "run", "span"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """``wire`` by kind: the pause object, the run (`RunRow.to_wire`), or the span with ``replayed``."""
+
+    kind: ChangeKind
+    run_id: str
+    wire: dict[str, Any]
+
+
+Listener = Callable[[Change], None]
+
+
+class Changes:
+    """Reads the event outbox of the journal and tells listeners; told of spans directly by the legs of this process."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._listeners: dict[Listener, str | None] = {}
+        self._seq = 0
+        self._moving: set[str] = set()
+        self._seen: dict[str, dict[str, Span]] = {}
+
+    async def start(self) -> None:
+        self._seq = await self._journal.last_event()
+
+    def subscribe(self, listener: Listener, who: str | None) -> Callable[[], None]:
+        self._listeners[listener] = who
+        return partial(self._unsubscribe, listener)
+
+    def _unsubscribe(self, listener: Listener) -> None:
+        self._listeners.pop(listener, None)
+
+    def span(self, span: Span, replayed: bool) -> None:
+        if self._listeners:
+            self._tell(Change("span", span.run_id, span_wire(span, replayed)))
+
+    async def catch_up(self, *, executes: bool) -> set[str]:
+        """Tell what happened since the last time; returns the runs that ended.
+
+        A runtime that does not execute learns of calls from what the executor stored.
+        """
+        touched: dict[str, None] = {}
+        while events := await self._journal.events(self._seq):
+            self._seq = events[-1].seq
+            touched.update(dict.fromkeys(event.run_id for event in events))
+        ended = {run_id for run_id in touched if await self._tell_run(run_id)}
+        if not executes and self._listeners:
+            self._moving.update(touched)
+            await self._foreign_spans()
+        return ended
+
+    async def _foreign_spans(self) -> None:
+        for run_id in list(self._moving):
+            run = await self._journal.run(run_id)
+            if run is None or run.status != "running":
+                self._moving.discard(run_id)
+            seen = self._seen.setdefault(run_id, {})
+            for span in await self._journal.spans(run_id):
+                if run is not None and seen.get(span.slot) != span:
+                    seen[span.slot] = span
+                    self.span(span, span.leg < run.epoch)
+            if run_id not in self._moving:
+                del self._seen[run_id]
+
+    async def _tell_run(self, run_id: str) -> bool:
+        run = await self._journal.run(run_id)
+        if run is None:
+            return False
+        if self._listeners:
+            self._tell(Change("run", run_id, run.to_wire()))
+            for pause in await self._journal.pauses(run_id):
+                kind = "pause-opened" if pause.outcome is None else "pause-closed"
+                self._tell_pause(kind, pause, run.shown_status)
+        return run.status in FINISHED
+
+    def _tell_pause(self, kind: ChangeKind, pause: PauseRow, status: str) -> None:
+        for listener, who in list(self._listeners.items()):
+            self._tell_one(listener, Change(kind, pause.run_id, pause_wire(pause, who, status=status)))
+
+    def _tell(self, change: Change) -> None:
+        for listener in list(self._listeners):
+            self._tell_one(listener, change)
+
+    def _tell_one(self, listener: Listener, change: Change) -> None:
+        try:
+            listener(change)
+        except Exception:
+            log.exception("a listener failed on %s of %s", change.kind, change.run_id)
+
+
+def pause_wire(pause: PauseRow, who: str | None, *, status: str) -> dict[str, Any]:
+    """The pause object, with ``eligible`` and ``reason`` for ``who`` if that is known."""
+    wire = pause.to_wire(status=status)
+    if who is not None:
+        wire["eligible"], wire["reason"] = eligible(pause.spec, who, pause.requested_by)
+    return wire
+
+
+def span_wire(span: Span, replayed: bool) -> dict[str, Any]:
+    return {**span.to_wire(), "replayed": replayed}

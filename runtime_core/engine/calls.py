@@ -1,0 +1,216 @@
+"""What a handler's ``callTool`` and ``callSubagent`` do, and their error codes (contract 3.2 and 4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from runtime_core.agents.loop import SubagentFailed, run_subagent
+from runtime_core.agents.turns import Model, ModelUnusable
+from runtime_core.engine.failures import CallFailed, HandlerFailed, tool_failed
+from runtime_core.engine.frames import (
+    MAX_AGENT_LEVELS,
+    MAX_TOOL_DEPTH,
+    InlineFrame,
+    Origin,
+    Outcome,
+    Place,
+)
+from runtime_core.hosts.base import HandlerCall
+from runtime_core.repo.bundle import Agent, Tool
+from runtime_core.repo.params import check_params
+from runtime_core.spans.book import SpanBook
+from runtime_core.wire.json import JsonText, dumps, loads
+from runtime_core.wire.runs import CallKind, slot
+
+OwnRun = Callable[[Place, JsonText], Awaitable[JsonText]]
+"""Runs a durable tool as a run of its own and returns its result. Raises `CallFailed` (decision 10)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Executes the calls of all handlers of one run, and keeps their spans."""
+
+    origin: Origin
+    spans: SpanBook
+    model: Callable[[], Model | None]
+    own_run: OwnRun
+
+    async def perform(self, place: Place, call: HandlerCall) -> Outcome:
+        """Execute one call of the handler at ``place``; never raises but when it is cancelled."""
+        if call.kind == "tool":
+            return await self.tool(place, call)
+        return await self._traced(
+            place, call.seq, "subagent", call.name, call.args, partial(self._subagent, place, call)
+        )
+
+    async def tool(self, place: Place, call: HandlerCall) -> Outcome:
+        return await self._traced(place, call.seq, "tool", call.name, call.args, partial(self._tool, place, call))
+
+    async def _traced(
+        self,
+        place: Place,
+        number: int,
+        kind: CallKind,
+        name: str,
+        given: JsonText,
+        work: Callable[[], Awaitable[JsonText]],
+    ) -> Outcome:
+        at = slot(place.path, number)
+        self.spans.start(at, kind, name, given)
+        try:
+            outcome = True, await work()
+        except CallFailed as failed:
+            outcome = False, failed.error
+        except asyncio.CancelledError:
+            self.spans.cancel(at)
+            raise
+        self.spans.finish(at, *outcome)
+        return outcome
+
+    async def _tool(self, place: Place, call: HandlerCall) -> JsonText:
+        tool = self.child_tool(place, call.name, call.args)
+        return await self._run(place.child(tool, call.seq), call.args)
+
+    async def _run(self, child: Place, params: JsonText) -> JsonText:
+        if child.tool.durable:
+            return await self.own_run(child, params)
+        try:
+            return await self.inline(child, params)
+        except HandlerFailed as failed:
+            raise tool_failed(child.tool.name, failed.failure) from None
+
+    async def inline(self, place: Place, params: JsonText) -> JsonText:
+        """Run a handler that is not journaled. Raises `HandlerFailed`."""
+        return await InlineFrame(self.origin, place, partial(self.perform, place)).run(params)
+
+    def child_tool(self, place: Place, name: str, params: JsonText) -> Tool:
+        """The tool a handler may call by this name with these parameters. Raises `CallFailed`."""
+        if name not in place.tool.tools:
+            raise CallFailed(
+                "undeclared",
+                f'Tool "{place.tool.name}" calls "{name}" without declaring it: '
+                f'add "{name}" to uses.tools in its tool.json.',
+                tool=name,
+            )
+        tool = self._known_tool(name)
+        if place.depth >= MAX_TOOL_DEPTH:
+            chain = " > ".join((*place.names, name))
+            raise CallFailed(
+                "depth-exceeded",
+                f"Tools call each other at most {MAX_TOOL_DEPTH} levels deep; this would be one more: {chain}.",
+                tool=name,
+            )
+        self._check(tool, params)
+        return tool
+
+    def _known_tool(self, name: str) -> Tool:
+        tool = self.origin.bundle.tools.get(name)
+        if tool is None:
+            raise CallFailed(
+                "unknown-tool", f'The repository {self.origin.bundle.name} has no tool "{name}".', tool=name
+            )
+        return tool
+
+    def _check(self, tool: Tool, params: JsonText) -> None:
+        problem = check_params(tool, params)
+        if problem is not None:
+            raise CallFailed(
+                "invalid-params", f'The parameters do not fit tool "{tool.name}": {problem}', tool=tool.name
+            )
+
+    async def _subagent(self, place: Place, call: HandlerCall) -> JsonText:
+        name = call.name
+        agent = self._agent(place, name)
+        task, given = _subagent_args(call.args, name)
+        caller = _AgentCaller(self, agent, replace(place, names=(*place.names, name)), call.seq)
+        try:
+            return dumps(await run_subagent(agent, task, given, self.model(), caller.call))
+        except (SubagentFailed, ModelUnusable) as failed:
+            raise CallFailed("subagent-failed", str(failed), agent=name) from None
+
+    def _agent(self, place: Place, name: str) -> Agent:
+        if name not in place.tool.subagents:
+            raise CallFailed(
+                "subagent-undeclared",
+                f'Tool "{place.tool.name}" calls the subagent "{name}" without declaring it: '
+                f'add "{name}" to uses.subagents in its tool.json.',
+                agent=name,
+            )
+        agent = self.origin.bundle.agents.get(name)
+        if agent is None:
+            raise CallFailed(
+                "subagent-unknown", f'The repository {self.origin.bundle.name} has no agent "{name}".', agent=name
+            )
+        if place.levels >= MAX_AGENT_LEVELS:
+            raise CallFailed(
+                "depth-exceeded",
+                f"Subagents call each other at most {MAX_AGENT_LEVELS} levels deep; "
+                f"this would be one more: {' > '.join((*place.names, name))}.",
+                agent=name,
+            )
+        return agent
+
+    async def agent_tool(self, agent: Agent, place: Place, number: int, name: str, params: JsonText) -> Outcome:
+        """A tool call that a subagent's model made; ``place`` is that of the tool, once there is one."""
+
+        async def work() -> JsonText:
+            if name not in (agent.tools or ()):
+                raise CallFailed(
+                    "undeclared", f'Agent "{agent.name}" has no tool "{name}" in its agent.json.', tool=name
+                )
+            tool = self._known_tool(name)
+            self._check(tool, params)
+            child = replace(place.child(tool, number), depth=0, levels=place.levels + 1)
+            return await self._run(child, params)
+
+        return await self._traced(place, number, "tool", name, params, work)
+
+
+@dataclass(slots=True)
+class _AgentCaller:
+    """Numbers the tool calls of one subagent; they stand below the subagent's own slot."""
+
+    calls: Calls
+    agent: Agent
+    caller: Place
+    number: int
+    made: int = 0
+
+    async def call(self, name: str, params: JsonText) -> JsonText:
+        place = replace(self.caller, path=slot(self.caller.path, self.number))
+        number, self.made = self.made, self.made + 1
+        ok, value = await self.calls.agent_tool(self.agent, place, number, name, params)
+        if ok:
+            return value
+        error = loads(value)
+        assert isinstance(error, dict)
+        raise CallRefused(str(error.get("message", "")))
+
+
+class CallRefused(Exception):
+    """A tool call of a model that failed; the text is what the model is told."""
+
+
+def effect_of(origin: Origin, call: HandlerCall) -> str:
+    """Whether a call may be made again after a crash: read, idempotent or once (decision 13)."""
+    tools = origin.bundle.tools
+    if call.kind == "tool":
+        tool = tools.get(call.name)
+        return tool.effect if tool is not None else "once"
+    agent = origin.bundle.agents.get(call.name)
+    used = [tools.get(name) for name in (agent.tools or ())] if agent is not None else []
+    return "read" if all(tool is not None and tool.effect == "read" for tool in used) else "once"
+
+
+def _subagent_args(args: JsonText, name: str) -> tuple[str, JsonText | None]:
+    values = loads(args)
+    assert isinstance(values, list)
+    task: Any = values[0] if values else None
+    if not isinstance(task, str):
+        raise CallFailed("subagent-failed", f'The task for subagent "{name}" must be a text.', agent=name)
+    given = values[1] if len(values) > 1 else None
+    return task, None if given is None else dumps(given)

@@ -1,0 +1,474 @@
+"""One claimed run: from its journal to the next park or to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+from runtime_core.approvals import questions
+from runtime_core.engine import divergence as divergences
+from runtime_core.engine.attention import interrupted_call
+from runtime_core.engine.calls import Calls, effect_of
+from runtime_core.engine.failures import (
+    CallFailed,
+    error_text,
+    failure_error,
+    tool_failed,
+)
+from runtime_core.engine.frames import DurableFrame, Outcome, Place, note
+from runtime_core.engine.ledger import Ledger
+from runtime_core.engine.parking import SHORT_WAIT_S, Waits, due_time, pause_id
+from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind
+from runtime_core.journal.base import Claim, Fenced, Journal
+from runtime_core.wire.json import JsonText, dumps, loads
+from runtime_core.wire.runs import PAUSE_KINDS, CallKind, Entry, PauseRow, RunStatus, SlotPath, slot
+
+log = logging.getLogger(__name__)
+
+HUNG_LIMIT = 2
+"""How often a handler may take its process down at the same place before its run fails."""
+LOST_LIMIT = 5
+"""The same for processes that went away without a culprit."""
+
+
+PauseKind = Literal["input", "approval", "attention"]
+
+
+class HostMissing(Exception):
+    """The run cannot go on on this machine; the message says why and what to install."""
+
+
+class RunDriver:
+    """Advances one run. Durable handlers are frames with legs; everything they call is executed here.
+
+    The run is over for this driver when it parked, ended, was cancelled or was taken away (`Fenced`).
+    """
+
+    def __init__(self, claim: Claim, journal: Journal, calls: Calls, root: Place) -> None:
+        self._claim = claim
+        self._journal = journal
+        self._calls = calls
+        self._origin = calls.origin
+        self._spans = calls.spans
+        self._root = root
+        self._ledger = Ledger(journal, claim, calls.spans, idle=self._look, broken=self._broken)
+        self._frames: dict[SlotPath, DurableFrame] = {}
+        self._asked: dict[SlotPath, PauseRow] = {}
+        self._waits = Waits()
+        self._sleeping: dict[SlotPath, tuple[DurableFrame, HandlerCall]] = {}
+        self._active: set[SlotPath] = set()
+        self._losses: dict[SlotPath, tuple[int, int]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ending: asyncio.Task[None] | None = None
+        self._stopping = False
+        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def run_id(self) -> str:
+        return self._claim.run.id
+
+    async def drive(self) -> None:
+        """Go on until the run parks or ends. Raises `HostMissing`, or the fault that stopped the journal."""
+        run = self._claim.run
+        try:
+            await self._load()
+            self._spans.start("", "tool", run.tool, run.params, since=run.created_at)
+            self._open_frame(DurableFrame(self, self._root, run.params, run.created_at))
+            await self._over
+        finally:
+            self._release()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def cancel(self) -> None:
+        """The run was cancelled: handlers get ``ctx.signal`` and are dropped after their grace."""
+        if self._closed:
+            return
+        for frame in self._frames.values():
+            frame.abort("cancelled")
+        self._frames.clear()
+        self._conclude()
+        self._spans.close()
+
+    async def stop(self, grace_s: float) -> None:
+        """Let go of the run without losing anything: calls that are executed may end and are journaled, none begins."""
+        self._stopping = True
+        busy = [task for task in self._tasks if not task.done()]
+        if busy and not self._closed:
+            await asyncio.wait(busy, timeout=grace_s)
+        if self._ending is not None:
+            await asyncio.wait({self._ending})
+        if self._closed:
+            return
+        try:
+            await self._journal.append(self._claim, [], self._spans.take())
+        except Exception as error:  # noqa: BLE001 - the run goes on from its journal anyway
+            log.info("%s: spans of a stopped leg were not stored: %s", self.run_id, error)
+        self._conclude()
+
+    async def _load(self) -> None:
+        if self._claim.epoch == 1:
+            return
+        entries, pauses, spans = await asyncio.gather(
+            self._journal.load(self.run_id), self._journal.pauses(self.run_id), self._journal.spans(self.run_id)
+        )
+        self._ledger.load(entries)
+        self._asked = {pause.slot: pause for pause in pauses if pause.outcome is None}
+        self._spans.resume(spans, self._ledger.finished_entries)
+
+    # Frames ------------------------------------------------------------------------------------------------------
+
+    def _open_frame(self, frame: DurableFrame) -> None:
+        self._frames[frame.path] = frame
+        self._spawn(self._start(frame))
+
+    async def _start(self, frame: DurableFrame) -> None:
+        path = frame.path
+        try:
+            await frame.start(self._origin, self._ledger.finished(path), self._ledger.started(path))
+        except HostUnavailable as error:
+            self._conclude(HostMissing(str(error)))
+
+    def _close_frame(self, path: SlotPath) -> None:
+        """A handler ended: whatever still goes on below it is of no use any more."""
+        del self._frames[path]
+        for below in [known for known in self._frames if known.startswith(f"{path}/")]:
+            self._frames.pop(below).drop()
+        self._waits.forget_below(path)
+
+    def _lives(self, frame: DurableFrame) -> bool:
+        return self._frames.get(frame.path) is frame
+
+    def on_called(self, frame: DurableFrame, call: HandlerCall) -> None:
+        at = slot(frame.path, call.seq)
+        if self._closed or self._stopping or at in self._active:
+            return
+        self._active.add(at)
+        if call.outcome is not None:
+            self._spans.start(at, call.kind, call.name, call.args)
+            self._complete(frame, call, call.outcome)
+        elif call.kind in PAUSE_KINDS:
+            self._ask(frame, call)
+        elif call.kind in ("sleep", "timer"):
+            self._sleep(frame, call)
+        elif call.kind == "tool":
+            self._call_tool(frame, call)
+        elif call.kind == "subagent":
+            self._spawn(self._execute(frame, call))
+        else:
+            self._spans.start(at, call.kind, call.name, call.args)
+            self._complete(frame, call, (False, _forbidden(call.kind)))
+
+    def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
+        note(self._origin, frame.place, kind, value)
+
+    def on_settled(self) -> None:
+        self._look()
+
+    def on_returned(self, frame: DurableFrame, value: JsonText) -> None:
+        if frame.caller is None:
+            self._end("completed", result=value)
+        else:
+            self._leave(frame, (True, value))
+
+    def on_failed(self, frame: DurableFrame, failure: HandlerFailure) -> None:
+        if failure.lost and not self._given_up(frame, failure):
+            log.warning("%s: %s; going on from the journal", self.run_id, failure.message)
+            self._spawn(self._start(frame))
+        elif frame.caller is None or failure.lost:
+            error = {"code": "execution-failed", **failure_error(failure)}
+            self._end("failed", error=dumps(error))
+        else:
+            self._leave(frame, (False, tool_failed(frame.place.tool.name, failure).error))
+
+    def on_diverged(self, frame: DurableFrame, divergence: Divergence) -> None:
+        code, message = divergences.judge(frame.place.tool.name, divergence)
+        self._diverge(slot(frame.path, divergence.seq), code, message)
+
+    def _leave(self, frame: DurableFrame, outcome: Outcome) -> None:
+        assert frame.caller is not None
+        assert frame.call is not None
+        self._close_frame(frame.path)
+        self._complete(frame.caller, frame.call, outcome, began=frame.started_at)
+
+    def _given_up(self, frame: DurableFrame, failure: HandlerFailure) -> bool:
+        size = self._ledger.size
+        known, times = self._losses.get(frame.path, (size, 0))
+        times = times + 1 if known == size else 1
+        self._losses[frame.path] = (size, times)
+        return times >= (LOST_LIMIT if failure.code == "host-lost" else HUNG_LIMIT)
+
+    # Calls -------------------------------------------------------------------------------------------------------
+
+    def _complete(
+        self, frame: DurableFrame, call: HandlerCall, outcome: Outcome, *, began: float | None = None
+    ) -> None:
+        """Journal the outcome of a call, then hand it to the handler."""
+        at = slot(frame.path, call.seq)
+        self._spans.finish(at, *outcome)
+        if not self._lives(frame):
+            return
+        ok, value = outcome
+        now = _now()
+        entry = replace(
+            self._intent(frame, call, began or now), state="ok" if ok else "error", value=value, ended_at=now
+        )
+        self._ledger.record(entry, partial(self._completed, frame, at, entry))
+
+    def _completed(self, frame: DurableFrame, at: SlotPath, entry: Entry) -> None:
+        self._active.discard(at)
+        if not self._closed and self._lives(frame):
+            frame.deliver(entry)
+
+    def _intent(self, frame: DurableFrame, call: HandlerCall, at: float, value: JsonText | None = None) -> Entry:
+        return Entry(
+            frame.path, call.seq, call.kind, call.name, call.digest, "started", value, at, epoch=self._claim.epoch
+        )
+
+    def _call_tool(self, frame: DurableFrame, call: HandlerCall) -> None:
+        tool = self._origin.bundle.tools.get(call.name)
+        if tool is None or not tool.durable:
+            self._spawn(self._execute(frame, call))
+            return
+        at = slot(frame.path, call.seq)
+        intent = self._ledger.intent((frame.path, call.seq))
+        began = intent.started_at if intent is not None else _now()
+        self._spans.start(at, "tool", call.name, call.args, since=began)
+        try:
+            self._calls.child_tool(frame.place, call.name, call.args)
+        except CallFailed as failed:
+            self._complete(frame, call, (False, failed.error))
+            return
+        if intent is None:
+            self._ledger.record(self._intent(frame, call, began), _nothing)
+        place = frame.place.child(tool, call.seq)
+        self._open_frame(DurableFrame(self, place, call.args, began, frame, call))
+
+    async def _execute(self, frame: DurableFrame, call: HandlerCall) -> None:
+        """Run an inline child or a subagent; an intent goes first unless it may simply be run again."""
+        began = _now()
+        if effect_of(self._origin, call) == "once":
+            if self._ledger.intent((frame.path, call.seq)) is not None:
+                self._ask_what_happened(frame, call)
+                return
+            self._spans.start(slot(frame.path, call.seq), call.kind, call.name, call.args)
+            await self._ledger.record_intent(self._intent(frame, call, began))
+        outcome = await self._calls.perform(frame.place, call)
+        self._complete(frame, call, outcome, began=began)
+
+    def _ask(self, frame: DurableFrame, call: HandlerCall) -> None:
+        at = slot(frame.path, call.seq)
+        self._spans.wait(at, call.kind, call.name, call.args)
+        try:
+            spec = questions.question(_ask_kind(call.kind), call.args)
+        except questions.QuestionError as problem:
+            self._complete(frame, call, (False, error_text(problem.code, str(problem), name="TypeError")))
+            return
+        fingerprint = questions.fingerprint(call.kind, spec)
+        known = self._asked.get(at)
+        if known is None:
+            now = _now()
+            pause = self._pause(frame, at, _ask_kind(call.kind), spec, fingerprint, now)
+            self._waits.ask(pause, self._intent(frame, call, now))
+        elif known.fingerprint == fingerprint:
+            self._waits.ask(known)
+        else:
+            self._diverge(at, "content_changed", divergences.changed_question(frame.place.tool.name, call.seq))
+
+    def _ask_what_happened(self, frame: DurableFrame, call: HandlerCall) -> None:
+        """The call was in flight when the process died: only a person can say whether it may be made again."""
+        at = slot(frame.path, call.seq)
+        self._spans.doubt(at)
+        known = self._asked.get(at)
+        if known is None:
+            intent = self._ledger.intent((frame.path, call.seq))
+            assert intent is not None
+            spec = interrupted_call(call, intent.started_at)
+            known = self._pause(frame, at, "attention", spec, questions.fingerprint("attention", spec), _now())
+        self._waits.ask(known)
+
+    def _pause(
+        self, frame: DurableFrame, at: SlotPath, kind: PauseKind, spec: JsonText, fingerprint: str, now: float
+    ) -> PauseRow:
+        run = self._claim.run
+        return PauseRow(
+            id=pause_id(run.id, at, attention_epoch=self._claim.epoch if kind == "attention" else None),
+            run_id=run.id,
+            slot=at,
+            kind=kind,
+            tool=run.tool,
+            names=frame.place.names,
+            spec=spec,
+            fingerprint=fingerprint,
+            asked_at=now,
+            requested_by=run.created_by,
+            scope=run.scope,
+            parent_session=run.parent_session,
+        )
+
+    def _sleep(self, frame: DurableFrame, call: HandlerCall) -> None:
+        at = slot(frame.path, call.seq)
+        intent = self._ledger.intent((frame.path, call.seq))
+        now = _now()
+        self._spans.wait(at, call.kind, call.name, call.args)
+        try:
+            due = _due_of(intent) if intent is not None else due_time(call.kind, call.args, now)
+        except ValueError as problem:
+            self._complete(frame, call, (False, error_text("invalid-params", str(problem), name="TypeError")))
+            return
+        if due <= now:
+            self._complete(frame, call, (True, "null"), began=intent.started_at if intent is not None else now)
+            return
+        if intent is None:
+            self._ledger.record(self._intent(frame, call, now, dumps(due)), _nothing)
+        if due - now < SHORT_WAIT_S:
+            self._spawn(self._nap(frame, call, due - now))
+        else:
+            self._waits.sleep(at, due)
+            self._sleeping[at] = (frame, call)
+
+    async def _nap(self, frame: DurableFrame, call: HandlerCall, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._complete(frame, call, (True, "null"))
+
+    # Parking and ending ------------------------------------------------------------------------------------------
+
+    @property
+    def _closed(self) -> bool:
+        return self._ending is not None or self._over.done()
+
+    def _look(self) -> None:
+        """Park, if nothing moves any more and something is waited for."""
+        if self._closed or self._stopping or self._tasks or self._ledger.busy or not self._waits:
+            return
+        if not all(frame.is_settled for frame in self._frames.values()):
+            return
+        if not self._wake_sleepers():
+            self._conclude_with(self._park())
+
+    def _wake_sleepers(self) -> bool:
+        """Complete the sleeps that became due while something else went on."""
+        now = time.time()
+        due = [at for at, when in self._waits.due.items() if when <= now]
+        for at in due:
+            del self._waits.due[at]
+            frame, call = self._sleeping.pop(at)
+            self._complete(frame, call, (True, "null"))
+        return bool(due)
+
+    async def _park(self) -> None:
+        self._spans.rest()
+        await self._journal.park(
+            self._claim,
+            self._waits.status,
+            pauses=self._waits.open_pauses(),
+            entries=list(self._waits.entries.values()),
+            wake_at=self._waits.wake_at,
+            spans=self._spans.take(),
+        )
+
+    def _diverge(self, at: SlotPath, code: str, message: str) -> None:
+        if self._closed:
+            return
+        log.warning("%s: %s at %s: %s", self.run_id, code, at, message)
+        for frame in self._frames.values():
+            frame.drop()
+        self._conclude_with(self._park_diverged(error_text(code, message)))
+
+    async def _park_diverged(self, error: JsonText) -> None:
+        self._spans.rest()
+        await self._journal.park(self._claim, "diverged", error=error, spans=self._spans.take())
+
+    def _end(self, status: RunStatus, *, result: JsonText | None = None, error: JsonText | None = None) -> None:
+        if self._closed:
+            return
+        self._spans.finish("", error is None, result or error or "null")
+        self._conclude_with(self._finish(status, result, error))
+
+    async def _finish(self, status: RunStatus, result: JsonText | None, error: JsonText | None) -> None:
+        self._cancel_tasks()
+        self._spans.close()
+        await self._ledger.drained()
+        await self._journal.finish(self._claim, status, result=result, error=error, spans=self._spans.take())
+
+    def _conclude_with(self, last: Coroutine[Any, Any, None]) -> None:
+        self._ending = asyncio.get_running_loop().create_task(self._write_last(last))
+
+    async def _write_last(self, last: Coroutine[Any, Any, None]) -> None:
+        try:
+            await last
+        except Exception as error:  # noqa: BLE001 - whatever it is, drive() reports it
+            self._broken(error)
+        else:
+            self._conclude()
+
+    def _broken(self, error: Exception) -> None:
+        """The journal refused: the run belongs to somebody else now, or the storage fails."""
+        if isinstance(error, Fenced):
+            self._ending = None
+            self.cancel()
+        else:
+            self._conclude(error)
+
+    def _conclude(self, error: Exception | None = None) -> None:
+        if self._over.done():
+            return
+        if error is None:
+            self._over.set_result(None)
+        else:
+            self._over.set_exception(error)
+
+    def _release(self) -> None:
+        for frame in self._frames.values():
+            frame.drop()
+        self._cancel_tasks()
+
+    def _cancel_tasks(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s: advancing the run failed", self.run_id, exc_info=error)
+            assert isinstance(error, Exception)
+            self._conclude(error)
+        else:
+            self._look()
+
+
+def _now() -> float:
+    """Whole milliseconds, so that a handler sees the same time live and in replay."""
+    return round(time.time() * 1000) / 1000
+
+
+def _ask_kind(kind: CallKind) -> Literal["input", "approval"]:
+    assert kind in ("input", "approval")
+    return kind
+
+
+def _due_of(intent: Entry) -> float:
+    due = loads(intent.value or "0")
+    assert isinstance(due, int | float)
+    return float(due)
+
+
+def _forbidden(kind: str) -> JsonText:
+    return error_text(
+        "durable-forbidden",
+        f"ctx.{kind} is not available in a durable tool, because its work would be repeated at every resume: "
+        "put it into a tool of its own, declare that in uses.tools and call it with ctx.callTool.",
+    )
+
+
+def _nothing() -> None:
+    pass

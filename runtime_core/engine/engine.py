@@ -1,0 +1,232 @@
+"""The engine: everything needed to advance runs and to run inline tools, given a journal and handler hosts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from runtime_core.agents.models import choose_model
+from runtime_core.agents.turns import Model
+from runtime_core.engine import outcomes
+from runtime_core.engine.attention import stuck_run
+from runtime_core.engine.calls import Calls
+from runtime_core.engine.driver import HostMissing, RunDriver
+from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text
+from runtime_core.engine.frames import Origin, Place
+from runtime_core.engine.ids import new_run_id
+from runtime_core.engine.shelf import Shelf
+from runtime_core.hosts.base import HostRepo, Hosts
+from runtime_core.journal.base import Claim, Fenced, Journal
+from runtime_core.repo.bundle import Bundle, BundleError, Tool
+from runtime_core.spans.book import SpanBook
+from runtime_core.wire.json import JsonText, loads
+from runtime_core.wire.runs import RunRow, Span
+
+log = logging.getLogger(__name__)
+
+STOP_GRACE_S: Final = 5.0
+"""How long a closing runtime waits for calls that are being executed, so that their results are journaled."""
+_KEPT_MODELS: Final = 256
+
+Publish = Callable[[Span, bool], None]
+"""Told of every span that changed, and whether it was replayed in this leg."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A durable run to create."""
+
+    bundle: Bundle
+    tool: Tool
+    params: JsonText
+    who: str
+    scope: str = ""
+    context: JsonText | None = None
+    parent: str | None = None
+
+    def row(self) -> RunRow:
+        now = time.time()
+        return RunRow(
+            id=new_run_id(now),
+            tool=self.tool.name,
+            repo=str(self.bundle.root),
+            revision=self.bundle.revision,
+            status="runnable",
+            epoch=0,
+            params=self.params,
+            created_by=self.who,
+            created_at=now,
+            updated_at=now,
+            scope=self.scope,
+            parent_session=self.parent,
+            context=self.context,
+            seed=secrets.token_hex(16),
+        )
+
+
+class Engine:
+    """Advances claimed runs of one executor. ``finish_run`` creates a run and waits until it ends or parks."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        hosts: Hosts,
+        *,
+        model: str | None,
+        publish: Publish,
+        finish_run: Callable[[RunRow], Any],
+    ) -> None:
+        self.shelf = Shelf(self._retire)
+        self._journal = journal
+        self._hosts = hosts
+        self._model = model
+        self._folder = Path.cwd()
+        self._publish = publish
+        self._finish_run = finish_run
+        self._owner = f"{os.getpid()}.{secrets.token_hex(4)}"
+        self._drivers: dict[str, RunDriver] = {}
+        self._stopped = False
+        self._models: OrderedDict[str, Model | None] = OrderedDict()
+        self._nested: dict[str, Place] = {}
+        self._broken: set[str] = set()
+
+    async def advance(self, run_id: str) -> None:
+        """Claim a run and drive it until it parks or ends; nothing if it is not runnable.
+
+        Raises what stopped the journal; the run can then be advanced again.
+        """
+        claim = await self._journal.claim(run_id, self._claimant(run_id))
+        if claim is None or self._stopped:
+            return
+        self._broken.add(run_id)
+        try:
+            await self._drive(claim)
+        except Fenced:
+            log.info("%s was taken away while it was opened", run_id)
+        self._broken.discard(run_id)
+
+    async def run_inline(self, bundle: Bundle, tool: Tool, params: JsonText, scope: str, who: str) -> dict[str, Any]:
+        """Run a tool without a session and reply in the shape of a run."""
+        models = _ModelOf(self, "", bundle)
+        calls = self._calls(bundle, None, scope, who, secrets.token_hex(16), SpanBook("", 0), models)
+        try:
+            return outcomes.inline_result(await calls.inline(Place(tool, names=(tool.name,)), params))
+        except HandlerFailed as failed:
+            return outcomes.inline_failure(tool.name, failed.failure)
+
+    def cancel(self, run_id: str) -> None:
+        """Abort the leg of a run that was cancelled in the journal."""
+        driver = self._drivers.get(run_id)
+        if driver is not None:
+            driver.cancel()
+
+    @property
+    def driven(self) -> Sequence[str]:
+        return list(self._drivers)
+
+    async def stop(self) -> None:
+        """Let go of all runs; they go on from their journals under the next executor."""
+        self._stopped = True
+        await asyncio.gather(*(driver.stop(STOP_GRACE_S) for driver in self._drivers.values()))
+
+    def model_of(self, key: str, bundle: Bundle) -> Model | None:
+        """The model of one run; which scripted replies are used up is remembered as long as this process runs."""
+        if not key:
+            return choose_model(bundle.manifest, self._model, bundle.root, self._folder)
+        if key not in self._models:
+            self._models[key] = choose_model(bundle.manifest, self._model, bundle.root, self._folder)
+            if len(self._models) > _KEPT_MODELS:
+                self._models.popitem(last=False)
+        return self._models[key]
+
+    def _claimant(self, run_id: str) -> str:
+        """A leg whose journal broke off left its claim behind: another name takes it over."""
+        return f"{self._owner}.{secrets.token_hex(4)}" if run_id in self._broken else self._owner
+
+    async def _drive(self, claim: Claim) -> None:
+        run = claim.run
+        try:
+            bundle = await self.shelf.bundle(Path(run.repo))
+        except BundleError as error:
+            await self._hold(claim, "repository-unavailable", f"its repository {run.repo} cannot be opened. {error}")
+            return
+        tool = bundle.tools.get(run.tool)
+        if tool is None or not tool.durable:
+            lacks = "is not a durable tool any more" if tool is not None else "is not there any more"
+            await self._hold(claim, "tool-unavailable", f'the tool "{run.tool}" of {run.repo} {lacks}.')
+            return
+        above = self._nested.get(run.id)
+        root = Place(tool, "", above.depth if above else 0, above.levels if above else 0, (tool.name,))
+        spans = SpanBook(run.id, claim.epoch, lambda span: self._publish(span, span.leg < claim.epoch))
+        calls = self._calls(bundle, run.id, run.scope, run.created_by, run.seed, spans, _ModelOf(self, run.id, bundle))
+        driver = RunDriver(claim, self._journal, calls, root)
+        self._drivers[run.id] = driver
+        try:
+            await driver.drive()
+        except HostMissing as error:
+            await self._hold(claim, "host-unavailable", str(error))
+        finally:
+            del self._drivers[run.id]
+
+    def _calls(
+        self, bundle: Bundle, run_id: str | None, scope: str, who: str, seed: str, spans: SpanBook, model: _ModelOf
+    ) -> Calls:
+        origin = Origin(bundle, self._hosts, run_id, scope, seed, os.environ.get)
+
+        async def own_run(place: Place, params: JsonText) -> JsonText:
+            return await self._own_run(place, Launch(bundle, place.tool, params, who, scope, parent=run_id))
+
+        return Calls(origin, spans, model, own_run)
+
+    async def _own_run(self, place: Place, launch: Launch) -> JsonText:
+        """A durable tool called from code that is not journaled (decision 10)."""
+        row = launch.row()
+        name = launch.tool.name
+        self._nested[row.id] = replace(place, path="")
+        try:
+            run: RunRow = await self._finish_run(row)
+        finally:
+            del self._nested[row.id]
+        if run.status == "completed":
+            return run.result or "null"
+        error: Any = loads(run.error) if run.error is not None else None
+        if run.status == "failed":
+            raise CallFailed("execution-failed", f'Tool "{name}" failed: {error["message"]}', tool=name, cause=error)
+        raise CallFailed(
+            "execution-failed",
+            f'Tool "{name}" failed: it is durable and did not finish but is {run.shown_status} as run {run.id}, and a '
+            "tool that is not durable itself cannot wait for that. "
+            f'Make the calling tool durable ("execution": "durable"), or call a tool that does not pause.',
+            tool=name,
+            cause={"name": "Error", "message": f"run {run.id} is {run.shown_status}"},
+        )
+
+    async def _hold(self, claim: Claim, code: str, reason: str) -> None:
+        """Park a run that cannot go on here, with its reason and the question whether to try again."""
+        log.warning("%s: %s", claim.run.id, reason)
+        waiting = [pause for pause in await self._journal.pauses(claim.run.id) if pause.outcome is None]
+        pause, entry = stuck_run(claim, reason, time.time())
+        await self._journal.park(
+            claim, "needs-attention", pauses=[*waiting, pause], entries=[entry], error=error_text(code, reason)
+        )
+
+    async def _retire(self, bundle: Bundle) -> None:
+        await self._hosts.retire(HostRepo(bundle.root, bundle.revision))
+
+
+@dataclass(frozen=True, slots=True)
+class _ModelOf:
+    engine: Engine
+    key: str
+    bundle: Bundle
+
+    def __call__(self) -> Model | None:
+        return self.engine.model_of(self.key, self.bundle)

@@ -1,0 +1,66 @@
+"""What a failed call or run looks like to code, to the journal and to people (contract 2.7 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime_core.hosts.base import HandlerFailure
+from runtime_core.wire.codes import COMPOSITE_CODES
+from runtime_core.wire.json import JsonText, dumps
+
+
+class CallFailed(Exception):
+    """A call that ends with a ``CompositeCallError`` in the handler that made it."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        tool: str | None = None,
+        agent: str | None = None,
+        cause: Mapping[str, Any] | None = None,
+    ) -> None:
+        assert code in COMPOSITE_CODES, code
+        super().__init__(message)
+        self.message = message
+        error: dict[str, Any] = {"name": "CompositeCallError", "code": code, "message": message}
+        if tool is not None:
+            error["toolName"] = tool
+        if agent is not None:
+            error["agentName"] = agent
+        if cause is not None:
+            error["cause"] = cause
+        self.error: JsonText = dumps(error)
+
+
+class HandlerFailed(Exception):
+    """A handler that did not return a value."""
+
+    def __init__(self, failure: HandlerFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def tool_failed(tool: str, failure: HandlerFailure) -> CallFailed:
+    """The failure of a child tool as its caller gets it."""
+    return CallFailed("execution-failed", failure_text(tool, failure), tool=tool, cause=failure_error(failure))
+
+
+def failure_text(tool: str, failure: HandlerFailure) -> str:
+    if failure.code == "cancelled":
+        return f'Tool "{tool}" was aborted'
+    return f'Tool "{tool}" failed: {failure.message}'
+
+
+def failure_error(failure: HandlerFailure) -> dict[str, Any]:
+    """Code, name and message only: a stack differs from one leg to the next."""
+    error: dict[str, Any] = {"name": failure.name, "message": failure.message}
+    if failure.code is not None:
+        error["code"] = failure.code
+    return error
+
+
+def error_text(code: str, message: str, *, name: str = "Error") -> JsonText:
+    return dumps({"name": name, "code": code, "message": message})

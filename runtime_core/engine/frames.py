@@ -1,0 +1,305 @@
+"""Frames: one frame is one invocation of a handler, with the leg that runs it in a host process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from runtime_core.engine.failures import HandlerFailed
+from runtime_core.hosts.base import (
+    Divergence,
+    HandlerCall,
+    HandlerFailure,
+    HandlerJob,
+    HostRepo,
+    Hosts,
+    HostUnavailable,
+    Leg,
+    NoteKind,
+    RecordedCall,
+)
+from runtime_core.repo.bundle import Bundle, Tool
+from runtime_core.wire.json import JsonText
+from runtime_core.wire.runs import Entry, SlotPath, slot
+
+log = logging.getLogger("runtime_core.handlers")
+
+MAX_TOOL_DEPTH = 4
+MAX_AGENT_LEVELS = 5
+
+Outcome = tuple[bool, JsonText]
+"""(ok, result), or (not ok, error object)."""
+
+DURABLE_METHODS = frozenset(
+    {
+        "callTool",
+        "callSubagent",
+        "requestInput",
+        "waitForApproval",
+        "sleepUntil",
+        "step",
+        "now",
+        "random",
+        "request",
+        "store",
+        "exec",
+    }
+)
+COMPOSITE_METHODS = frozenset({"callTool", "callSubagent"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a handler stands in its run: ``depth`` in tools, ``levels`` of subagents above it, names from the top."""
+
+    tool: Tool
+    path: SlotPath = ""
+    depth: int = 0
+    levels: int = 0
+    names: tuple[str, ...] = ()
+
+    def child(self, tool: Tool, number: int) -> Place:
+        return replace(
+            self, tool=tool, path=slot(self.path, number), depth=self.depth + 1, names=(*self.names, tool.name)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the handlers of one run have in common."""
+
+    bundle: Bundle
+    hosts: Hosts
+    session_id: str | None
+    scope: str
+    seed: str
+    environment: Callable[[str], str | None]
+
+    @property
+    def repo(self) -> HostRepo:
+        return HostRepo(self.bundle.root, self.bundle.revision)
+
+    def job(self, place: Place, params: JsonText, started_at: float) -> HandlerJob:
+        tool = place.tool
+        allowed = {} if tool.durable else {name: self.environment(name) for name in tool.env}
+        methods = DURABLE_METHODS if tool.durable else COMPOSITE_METHODS if tool.has_uses else frozenset[str]()
+        return HandlerJob(
+            entry=tool.entry,
+            language=tool.language,
+            params=params,
+            durable=tool.durable,
+            methods=methods,
+            session_id=self.session_id,
+            scope_id=self.scope,
+            started_ms=milliseconds(started_at),
+            seed=f"{self.seed}/{place.path}",
+            timeout_s=tool.timeout_s,
+            env={name: value for name, value in allowed.items() if value is not None},
+        )
+
+
+class InlineFrame:
+    """A handler that is not journaled: its calls are served as they come."""
+
+    def __init__(self, origin: Origin, place: Place, serve: Callable[[HandlerCall], Awaitable[Outcome]]) -> None:
+        self._origin = origin
+        self._place = place
+        self._serve = serve
+        self._tasks: set[asyncio.Task[None]] = set()
+        loop = asyncio.get_running_loop()
+        self._leg: asyncio.Future[Leg] = loop.create_future()
+        self._end: asyncio.Future[JsonText] = loop.create_future()
+
+    async def run(self, params: JsonText) -> JsonText:
+        """The handler's result. Raises `HandlerFailed`. When cancelled, the handler is aborted."""
+        job = self._origin.job(self._place, params, time.time())
+        try:
+            leg = await self._origin.hosts.start(self._origin.repo, job, self)
+        except HostUnavailable as error:
+            raise HandlerFailed(HandlerFailure("HostUnavailable", str(error), "host-unavailable")) from None
+        self._leg.set_result(leg)
+        try:
+            return await self._end
+        except asyncio.CancelledError:
+            leg.abort("cancelled")
+            raise
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    def called(self, call: HandlerCall) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(call))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, call: HandlerCall) -> None:
+        ok, value = await self._serve(call)
+        leg = await self._leg
+        if not self._end.done():
+            leg.deliver(call.seq, ok, value, milliseconds(time.time()))
+
+    def noted(self, kind: NoteKind, value: Any) -> None:
+        note(self._origin, self._place, kind, value)
+
+    def returned(self, value: JsonText, warnings: Sequence[str]) -> None:
+        warn(self._place, warnings)
+        if not self._end.done():
+            self._end.set_result(value)
+
+    def failed(self, failure: HandlerFailure) -> None:
+        if not self._end.done():
+            self._end.set_exception(HandlerFailed(failure))
+
+    def diverged(self, divergence: Divergence) -> None:
+        raise AssertionError("a handler that is not journaled cannot diverge")
+
+    def settled(self) -> None:
+        pass
+
+
+class FrameOwner(Protocol):
+    """The driver of the run, as its durable frames see it."""
+
+    def on_called(self, frame: DurableFrame, call: HandlerCall) -> None: ...
+    def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None: ...
+    def on_returned(self, frame: DurableFrame, value: JsonText) -> None: ...
+    def on_failed(self, frame: DurableFrame, failure: HandlerFailure) -> None: ...
+    def on_diverged(self, frame: DurableFrame, divergence: Divergence) -> None: ...
+    def on_settled(self) -> None: ...
+
+
+class DurableFrame:
+    """A journaled handler: the run's own, or a durable child (``caller`` and ``call`` say whose).
+
+    Outlives its leg: when the process is lost, `start` begins a new leg from the journal, and results wait until
+    the handler has asked for them again.
+    """
+
+    def __init__(
+        self,
+        owner: FrameOwner,
+        place: Place,
+        params: JsonText,
+        started_at: float,
+        caller: DurableFrame | None = None,
+        call: HandlerCall | None = None,
+    ) -> None:
+        self.place = place
+        self.params = params
+        self.started_at = started_at
+        self.caller = caller
+        self.call = call
+        self._owner = owner
+        self._leg: Leg | None = None
+        self._asked: set[int] = set()
+        self._results: deque[tuple[int, bool, JsonText, float]] = deque()
+        self._closed = False
+
+    @property
+    def path(self) -> SlotPath:
+        return self.place.path
+
+    @property
+    def is_settled(self) -> bool:
+        return self._leg is not None and not self._results and self._leg.is_settled
+
+    async def start(self, origin: Origin, finished: Sequence[Entry], started: Sequence[Entry]) -> None:
+        """Begin a leg that replays these entries. Raises `HostUnavailable`."""
+        self._leg = None
+        self._asked.clear()
+        self._results.clear()
+        job = replace(
+            origin.job(self.place, self.params, self.started_at),
+            recorded=[_recorded(entry) for entry in finished],
+            started=[_recorded(entry) for entry in started],
+        )
+        leg = await origin.hosts.start(origin.repo, job, self)
+        if self._closed:
+            leg.drop()
+            return
+        self._leg = leg
+        self._hand_out()
+
+    def deliver(self, entry: Entry) -> None:
+        """Hand out a stored result."""
+        assert entry.value is not None
+        assert entry.ended_at is not None
+        self._results.append((entry.n, entry.state == "ok", entry.value, milliseconds(entry.ended_at)))
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        while self._leg is not None and self._results and self._results[0][0] in self._asked:
+            self._leg.deliver(*self._results.popleft())
+
+    def drop(self) -> None:
+        self._closed = True
+        if self._leg is not None:
+            self._leg.drop()
+
+    def abort(self, reason: str) -> None:
+        self._closed = True
+        if self._leg is not None:
+            self._leg.abort(reason)
+
+    def called(self, call: HandlerCall) -> None:
+        if self._closed:
+            return
+        self._asked.add(call.seq)
+        self._owner.on_called(self, call)
+        self._hand_out()
+
+    def noted(self, kind: NoteKind, value: Any) -> None:
+        if not self._closed:
+            self._owner.on_noted(self, kind, value)
+
+    def returned(self, value: JsonText, warnings: Sequence[str]) -> None:
+        if not self._closed:
+            self._closed = True
+            warn(self.place, warnings)
+            self._owner.on_returned(self, value)
+
+    def failed(self, failure: HandlerFailure) -> None:
+        if not self._closed:
+            self._owner.on_failed(self, failure)
+
+    def diverged(self, divergence: Divergence) -> None:
+        if not self._closed:
+            self._owner.on_diverged(self, divergence)
+
+    def settled(self) -> None:
+        if not self._closed:
+            self._owner.on_settled()
+
+
+def milliseconds(at: float) -> float:
+    return round(at * 1000)
+
+
+def note(origin: Origin, place: Place, kind: NoteKind, value: Any) -> None:
+    """Handlers' notes go to the log; nothing else reads them yet."""
+    level = logging.WARNING if kind in ("unhandled", "params-changed", "lossy") else logging.INFO
+    log.log(level, "%s %s [%s] %s", origin.session_id or "-", "/".join(place.names), kind, value)
+
+
+def warn(place: Place, warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        log.warning("%s: %s", "/".join(place.names), warning)
+
+
+def _recorded(entry: Entry) -> RecordedCall:
+    if entry.state == "started":
+        return RecordedCall(entry.n, entry.kind, entry.name, entry.digest)
+    return RecordedCall(
+        entry.n,
+        entry.kind,
+        entry.name,
+        entry.digest,
+        entry.state == "ok",
+        entry.value,
+        milliseconds(entry.ended_at or entry.started_at),
+    )

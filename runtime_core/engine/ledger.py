@@ -1,0 +1,108 @@
+"""The journal of one claimed run in memory, and the one queue through which its leg writes.
+
+A result is handed to the handler only after the transaction that holds it, in the order in which it was stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from runtime_core.journal.base import Claim, Journal
+from runtime_core.spans.book import SpanBook
+from runtime_core.wire.runs import Entry, SlotPath
+
+EntryKey = tuple[SlotPath, int]
+
+
+class Ledger:
+    """Entries of one run. ``broken`` is called once with what stopped the writing (`Fenced` or a storage fault)."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        claim: Claim,
+        spans: SpanBook,
+        *,
+        idle: Callable[[], None],
+        broken: Callable[[Exception], None],
+    ) -> None:
+        self._journal = journal
+        self._claim = claim
+        self._spans = spans
+        self._idle = idle
+        self._broken = broken
+        self._finished: dict[EntryKey, Entry] = {}
+        self._by_path: dict[SlotPath, list[Entry]] = {}
+        self._started: dict[EntryKey, Entry] = {}
+        self._queue: list[tuple[Entry, Callable[[], None]]] = []
+        self._writer: asyncio.Task[None] | None = None
+
+    def load(self, entries: Sequence[Entry]) -> None:
+        """Take over what earlier legs stored; entries that are not calls of a handler have negative numbers."""
+        for entry in entries:
+            if entry.n >= 0:
+                self._keep(entry)
+
+    @property
+    def busy(self) -> bool:
+        return self._writer is not None
+
+    @property
+    def size(self) -> int:
+        return len(self._finished) + len(self._started)
+
+    @property
+    def finished_entries(self) -> dict[EntryKey, Entry]:
+        return self._finished
+
+    def finished(self, path: SlotPath) -> Sequence[Entry]:
+        """Finished calls of one handler, in the order their results were handed out."""
+        return self._by_path.get(path, ())
+
+    def started(self, path: SlotPath) -> Sequence[Entry]:
+        return [entry for entry in self._started.values() if entry.path == path]
+
+    def intent(self, key: EntryKey) -> Entry | None:
+        """The entry of a call that was started and has no result."""
+        return self._started.get(key)
+
+    def record(self, entry: Entry, after: Callable[[], None]) -> None:
+        """Store an entry; ``after`` runs once it is safe. Entries are stored in the order of these calls."""
+        self._queue.append((entry, after))
+        if self._writer is None:
+            self._writer = asyncio.get_running_loop().create_task(self._write())
+
+    async def record_intent(self, entry: Entry) -> None:
+        """Store a ``started`` entry and wait until it is safe."""
+        safe = asyncio.Event()
+        self.record(entry, safe.set)
+        await safe.wait()
+
+    async def drained(self) -> None:
+        """Wait until nothing is being written."""
+        if self._writer is not None:
+            await asyncio.wait({self._writer})
+
+    async def _write(self) -> None:
+        while self._queue:
+            batch, self._queue = self._queue, []
+            try:
+                await self._journal.append(self._claim, [entry for entry, _ in batch], self._spans.take())
+            except Exception as error:  # noqa: BLE001 - whatever it is, this leg cannot go on
+                self._broken(error)
+                return
+            for entry, after in batch:
+                self._keep(entry)
+                after()
+        self._writer = None
+        self._idle()
+
+    def _keep(self, entry: Entry) -> None:
+        key = (entry.path, entry.n)
+        if entry.state == "started":
+            self._started[key] = entry
+        else:
+            self._started.pop(key, None)
+            self._finished[key] = entry
+            self._by_path.setdefault(entry.path, []).append(entry)

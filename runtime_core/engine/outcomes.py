@@ -1,0 +1,56 @@
+"""What a caller is told about a run: ``{"sessionId", "session_id", "outcome", "result"}`` (decisions 3, 15, 21)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from runtime_core.engine.failures import failure_text
+from runtime_core.hosts.base import HandlerFailure
+from runtime_core.wire.json import JsonText, loads
+from runtime_core.wire.runs import PauseRow, RunRow, iso
+
+
+def of_run(run: RunRow, open_pauses: Sequence[PauseRow]) -> dict[str, Any]:
+    """``open_pauses``: oldest first."""
+    status = run.shown_status
+    if status == "completed":
+        return _reply(run.id, {"kind": "complete"}, run.result)
+    if open_pauses and status in ("awaiting-input", "needs-attention"):
+        return _reply(run.id, {**open_pauses[0].to_wire(status=status), "kind": status})
+    outcome: dict[str, Any] = {"kind": status, "session_id": run.id}
+    error = _error_of(run)
+    if error is not None:
+        message = error.get("message", "")
+        outcome["reason"] = _reason(run.tool, error) if status == "failed" else message
+        outcome["code"] = error.get("code")
+    if status == "sleeping":
+        outcome["wake_at"] = iso(run.wake_at)
+    return _reply(run.id, outcome)
+
+
+def inline_result(result: JsonText) -> dict[str, Any]:
+    return _reply(None, {"kind": "complete"}, result)
+
+
+def inline_failure(tool: str, failure: HandlerFailure) -> dict[str, Any]:
+    code = failure.code or "execution-failed"
+    return _reply(None, {"kind": "failed", "reason": failure_text(tool, failure), "code": code})
+
+
+def _reason(tool: str, error: dict[str, Any]) -> str:
+    return failure_text(tool, HandlerFailure(str(error.get("name")), str(error.get("message")), error.get("code")))
+
+
+def _reply(run_id: str | None, outcome: dict[str, Any], result: JsonText | None = None) -> dict[str, Any]:
+    return {
+        "sessionId": run_id,
+        "session_id": run_id,
+        "outcome": outcome,
+        "result": loads(result) if result is not None else None,
+    }
+
+
+def _error_of(run: RunRow) -> dict[str, Any] | None:
+    error = loads(run.error) if run.error is not None else None
+    return error if isinstance(error, dict) else None

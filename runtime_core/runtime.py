@@ -1,0 +1,331 @@
+"""The composition root: one durable runtime on one data folder, living on whatever asyncio loop opens it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from runtime_core.approvals.answering import judge, recorded
+from runtime_core.dispatch.changes import Change, Changes, Listener, pause_wire, span_wire
+from runtime_core.dispatch.local import LocalDispatcher
+from runtime_core.dispatch.lock import ExecutorLock
+from runtime_core.dispatch.pulse import PULSE_S, Pulse
+from runtime_core.engine import outcomes
+from runtime_core.engine.engine import Engine, Launch
+from runtime_core.hosts.supervisor import HandlerHosts
+from runtime_core.journal.base import Answer
+from runtime_core.journal.folder import prepare
+from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.repo.bundle import Bundle, Tool
+from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.json import JsonError, JsonText, loads
+from runtime_core.wire.runs import FINISHED, PauseRow, RunRow, RunStatus
+
+log = logging.getLogger(__name__)
+
+__all__ = ["Change", "Lane", "Runtime"]
+
+Lane = Literal["direct", "invoke"]
+
+_MOVING: Final = frozenset({"runnable", "running"})
+_UNFINISHED: Final[Sequence[RunStatus]] = [status for status in get_args(RunStatus) if status not in FINISHED]
+_FINISHED: Final[Sequence[RunStatus]] = [status for status in get_args(RunStatus) if status in FINISHED]
+_WAKE_CHECK_S: Final = 60.0
+_SWEEP_S: Final = 5.0
+_LEFT_LIMIT: Final = 100_000
+
+
+class Runtime:
+    """A durable runtime; every coroutine belongs to the loop that called `open`.
+
+    ``execute`` True: must be the one that executes runs; False: never is; None: is it if nobody else holds the data
+    folder's lock, and takes over when that becomes free. ``model`` overrides the models of all repositories.
+    """
+
+    def __init__(self, data: Path, *, execute: bool | None = None, model: str | None = None) -> None:
+        self._data = data
+        self._execute = execute
+        self._model = model
+        self._lock = ExecutorLock(data / "executor.lock")
+        self._serving = False
+        self._willing = False
+        self._left: Sequence[str] = []
+        self._serve_lock = asyncio.Lock()
+        self._wake_at: float | None = None
+        self._wake_checked = 0.0
+        self._swept = 0.0
+
+    async def open(self) -> None:
+        """Raises `RuntimeFault` data_folder_unusable, or data_folder_busy if ``execute`` is True and somebody does."""
+        await asyncio.to_thread(prepare, self._data)
+        if self._execute is not False and not self._take_lock() and self._execute:
+            raise RuntimeFault(
+                "data_folder_busy",
+                f"Another process already executes the runs of {self._data}. Close it, or use another data folder.",
+            )
+        try:
+            self._journal = await SqliteJournal.open(self._data / "runtime.db")
+            await self._compose()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    async def _compose(self) -> None:
+        self._hosts = HandlerHosts(self._data / "hosts")
+        self._changes = Changes(self._journal)
+        await self._changes.start()
+        self._engine = Engine(
+            self._journal,
+            self._hosts,
+            model=self._model,
+            publish=self._changes.span,
+            finish_run=lambda row: self._finish_run(row, None),
+        )
+        self._pulse = Pulse(self._journal.data_version, self._beat, self._until_wake)
+        self._dispatcher = LocalDispatcher(self._engine.advance, self._journal.runnable, self._pulse.kick)
+        self._pulse.start()
+
+    async def close(self) -> None:
+        """Stop advancing runs, which go on from their journals later, and let go of the data folder."""
+        await self._pulse.stop()
+        await self._engine.stop()
+        await self._dispatcher.stop()
+        await self._hosts.close()
+        await self._journal.close()
+        self._lock.release()
+
+    @property
+    def executes(self) -> bool:
+        return self._lock.held
+
+    @property
+    def bundles(self) -> Sequence[Bundle]:
+        return self._engine.shelf.bundles
+
+    async def add_repository(self, root: Path) -> Bundle:
+        """Load a repository, or load it again if its files changed. Raises `BundleError`."""
+        return await self._engine.shelf.bundle(root)
+
+    async def recover(self, wait_s: float = 30) -> int:
+        """Resume the runs a dead process left and wait until they park or end; how many there were."""
+        self._willing = True
+        if not self.executes:
+            return 0
+        await self._serve()
+        left, self._left = self._left, []
+        deadline = time.monotonic() + wait_s
+        for run_id in left:
+            if time.monotonic() >= deadline:
+                break
+            try:
+                await self._settle(run_id, _left(deadline))
+            except RuntimeFault as fault:
+                log.warning("%s was not resumed: %s", run_id, fault.message)
+        return len(left)
+
+    async def run_tool(
+        self,
+        root: Path | None,
+        tool: str,
+        input: JsonText,
+        *,
+        who: str,
+        scope: str = "",
+        context: JsonText | None = None,
+        lane: Lane = "direct",
+        wait_s: float | None = None,
+    ) -> dict[str, Any]:
+        """Run a tool until it ends, parks or ``wait_s`` have passed (contract 6.4).
+
+        Raises `RuntimeFault` tool_not_found, VALIDATION_ERROR and, in the ``invoke`` lane, tool_not_invocable and
+        tool_not_durable; `BundleError` if the repository cannot be used.
+        """
+        bundle, found = await self._tool(root, tool)
+        if lane == "invoke":
+            _check_lane(found)
+        _check_json("input", input)
+        if context is not None:
+            _check_json("context", context)
+        if not found.durable:
+            return await self._engine.run_inline(bundle, found, input, scope, who)
+        run = await self._finish_run(Launch(bundle, found, input, who, scope, context).row(), wait_s)
+        return await self._reply(run)
+
+    async def answer(self, answer: Answer, *, wait_s: float = 30) -> dict[str, Any]:
+        """Store one answer and wait until the run ends or parks again (decisions 3 and 4). Raises `RuntimeFault`."""
+        await self._journal.answer(answer, judge, recorded)
+        return await self._reply(await self._advance(answer.run_id, wait_s))
+
+    async def cancel(self, run_id: str, *, who: str) -> dict[str, Any]:
+        """End an unfinished run (decision 24). Raises `RuntimeFault`."""
+        run = await self._journal.cancel(run_id, who)
+        self._engine.cancel(run_id)
+        self._pulse.kick()
+        return await self._reply(run)
+
+    async def pending(self, *, who: str, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
+        """Open pauses, oldest first (decision 1), each with ``eligible`` and ``reason`` for ``who``."""
+        page = await self._journal.pending(limit, cursor)
+        approvals = [pause_wire(pause, who, status=_pause_status(pause)) for pause in page.items]
+        return {"approvals": approvals, "total": page.total, "next_cursor": page.next_cursor}
+
+    async def runs(self, *, finished: bool, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
+        page = await self._journal.runs(_FINISHED if finished else _UNFINISHED, limit, cursor)
+        return {"runs": [run.to_wire() for run in page.items], "total": page.total, "next_cursor": page.next_cursor}
+
+    async def run(self, run_id: str, *, who: str) -> dict[str, Any]:
+        """One run with its open pauses, its decisions and its call tree. Raises `RuntimeFault` NOT_FOUND."""
+        run = await self._row(run_id)
+        pauses = [pause_wire(pause, who, status=run.shown_status) for pause in await self._journal.pauses(run_id)]
+        spans = await self._journal.spans(run_id)
+        return {
+            "run": run.to_wire(),
+            "pauses": [pause for pause in pauses if "outcome" not in pause],
+            "decisions": [pause for pause in pauses if "outcome" in pause],
+            "spans": [span_wire(span, span.leg < run.epoch) for span in spans],
+        }
+
+    def subscribe(self, listener: Listener, *, who: str | None = None) -> Callable[[], None]:
+        """Be told of every change, on this loop; pauses carry ``eligible`` for ``who``. Returns the way to stop."""
+        return self._changes.subscribe(listener, who)
+
+    # Advancing ---------------------------------------------------------------------------------------------------
+
+    def _take_lock(self) -> bool:
+        try:
+            return self._lock.acquire()
+        except OSError as error:
+            raise RuntimeFault(
+                "data_folder_unusable",
+                f"{self._lock.path} cannot be opened: {error.strerror}. Check its permissions, or use another folder.",
+                file=str(self._lock.path),
+            ) from error
+
+    async def _serve(self) -> None:
+        """From now on this process advances every runnable run, also those that a dead process left."""
+        async with self._serve_lock:
+            if self._serving:
+                return
+            await self._journal.abandon_claims()
+            self._left = await self._journal.runnable(_LEFT_LIMIT)
+            self._serving = True
+        self._pulse.kick()
+
+    async def _finish_run(self, row: RunRow, wait_s: float | None) -> RunRow:
+        await self._journal.create_run(row)
+        return await self._advance(row.id, wait_s)
+
+    async def _advance(self, run_id: str, wait_s: float | None) -> RunRow:
+        self._willing = True
+        self._pulse.kick()
+        return await self._settle(run_id, wait_s)
+
+    async def _settle(self, run_id: str, wait_s: float | None) -> RunRow:
+        """The run when it moves no more, or as it is after ``wait_s``."""
+        deadline = None if wait_s is None else time.monotonic() + wait_s
+        while True:
+            if self.executes:
+                await self._serve()
+                await self._wait_for_task(run_id, deadline)
+            run = await self._row(run_id)
+            left = _left(deadline)
+            if run.status not in _MOVING or left <= 0:
+                return run
+            await self._pulse.wait(min(left, 2 * PULSE_S))
+
+    async def _wait_for_task(self, run_id: str, deadline: float | None) -> None:
+        task = self._dispatcher.wake(run_id)
+        timeout = None if deadline is None else _left(deadline)
+        done, _ = await asyncio.wait({task}, timeout=timeout)
+        if task in done and not task.cancelled() and (error := task.exception()) is not None:
+            if isinstance(error, RuntimeFault):
+                raise error
+            raise RuntimeFault("INTERNAL_ERROR", f"Session {run_id} could not be advanced: {error}") from error
+
+    async def _beat(self, changed: bool) -> None:
+        if not self.executes and self._execute is None:
+            self._take_lock()
+        if changed:
+            for run_id in await self._changes.catch_up(executes=self.executes):
+                self._engine.cancel(run_id)
+        if not self.executes:
+            return
+        if self._willing:
+            await self._serve()
+        if self._serving:
+            await self._keep_time(changed)
+            if changed or self._dispatcher.wants_retry or time.monotonic() - self._swept > _SWEEP_S:
+                self._swept = time.monotonic()
+                await self._dispatcher.sweep()
+
+    async def _keep_time(self, changed: bool) -> None:
+        """Wake the runs whose time has come, by the wall clock, which may jump."""
+        if changed or time.monotonic() - self._wake_checked > _WAKE_CHECK_S:
+            self._wake_checked = time.monotonic()
+            self._wake_at = await self._journal.next_wake()
+        if self._wake_at is not None and self._wake_at <= time.time():
+            await self._journal.wake_due(time.time())
+            self._wake_at = None
+            self._pulse.kick()
+
+    def _until_wake(self) -> float | None:
+        return None if self._wake_at is None or not self._serving else self._wake_at - time.time()
+
+    # Reading -----------------------------------------------------------------------------------------------------
+
+    async def _reply(self, run: RunRow) -> dict[str, Any]:
+        pauses = await self._journal.pauses(run.id)
+        return outcomes.of_run(run, [pause for pause in pauses if pause.outcome is None])
+
+    async def _row(self, run_id: str) -> RunRow:
+        run = await self._journal.run(run_id)
+        if run is None:
+            raise RuntimeFault("NOT_FOUND", f"There is no session {run_id}. List the runs to see the ids there are.")
+        return run
+
+    async def _tool(self, root: Path | None, name: str) -> tuple[Bundle, Tool]:
+        bundles = [await self.add_repository(root)] if root is not None else self.bundles
+        for bundle in bundles:
+            tool = bundle.tools.get(name)
+            if tool is not None:
+                return bundle, tool
+        names = sorted(known for bundle in bundles for known in bundle.tools)
+        where = bundles[0].root if len(bundles) == 1 else "the open repositories"
+        raise RuntimeFault(
+            "tool_not_found",
+            f'There is no tool "{name}" in {where}. Its tools are: {", ".join(names) or "none"}.',
+        )
+
+
+def _left(deadline: float | None) -> float:
+    return float("inf") if deadline is None else deadline - time.monotonic()
+
+
+def _pause_status(pause: PauseRow) -> str:
+    return "needs-attention" if pause.kind == "attention" else "awaiting-input"
+
+
+def _check_lane(tool: Tool) -> None:
+    if not tool.invocable:
+        raise RuntimeFault(
+            "tool_not_invocable",
+            f'Tool "{tool.name}" has no invoke trigger: add {{"kind": "invoke"}} to triggers in its tool.json.',
+        )
+    if not tool.durable:
+        raise RuntimeFault(
+            "tool_not_durable",
+            f'Tool "{tool.name}" is not durable: add "execution": "durable" to its tool.json.',
+        )
+
+
+def _check_json(key: str, text: JsonText) -> None:
+    try:
+        loads(text)
+    except JsonError as error:
+        raise RuntimeFault(
+            "VALIDATION_ERROR", f"{key}: {error}", key=key, line=error.line, column=error.column
+        ) from None
