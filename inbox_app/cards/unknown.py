@@ -1,0 +1,107 @@
+"""A question of a kind this program does not know, or a choice without options: shown as it is, never guessed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QCheckBox, QWidget
+
+from inbox_app.cards.base import Card, Picked, short_label
+from inbox_app.gateway import values
+from inbox_app.gateway.base import Json, Pause
+from inbox_app.state.drafts import Draft
+from inbox_app.theme.theme import Theme
+from inbox_app.widgets.marked_label import MarkedLabel
+from inbox_app.widgets.payload_view import PayloadView
+from inbox_app.widgets.plain_label import PlainLabel
+from inbox_app.widgets.text_area import TextArea
+
+
+class UnknownCard(Card):
+    """Answers with a JSON value, and only after the operator asked for the field."""
+
+    def __init__(self, theme: Theme, pause: Pause, parent: QWidget | None = None) -> None:
+        super().__init__(theme, pause, parent)
+        self._add_inset(MarkedLabel(self._what(), theme, "body", parent=self))
+        self._add_label(self.tr("As it was asked"))
+        self._raw = PayloadView(theme, self.tr("As it was asked"), inline=True, parent=self)
+        self._raw.show_value(_asked(pause))
+        self._add_inset(self._raw)
+        self._switch = QCheckBox(self.tr("Answer with a JSON value"), self)
+        self._add_inset(self._switch)
+        self._field = TextArea(theme, self.tr("JSON value"), font="mono", lines=2, parent=self)
+        self._field.hide()
+        self._add_inset(self._field)
+        self._problem = PlainLabel("", theme, "meta", "due", self, wrap=True)
+        self._problem.hide()
+        self._add_inset(self._problem)
+        self._switch.toggled.connect(self._on_toggled)
+        self._field.textChanged.connect(self._on_text_changed)
+
+    def picked(self) -> Picked | None:
+        if not self._switch.isChecked() or self._field_problem():
+            return None
+        value: Json = values.parse(self._field.text())
+        return Picked(value, short_label(values.compact(value, 60)))
+
+    def problem(self) -> str:
+        if not self._switch.isChecked():
+            return self.tr("No answer to send")
+        if not self._field.text().strip():
+            return self.tr("Write a JSON value to send")
+        return self.tr("Correct the JSON to send") if self._field_problem() else ""
+
+    def restore(self, draft: Draft) -> None:
+        if draft.text:
+            self._field.set_text(draft.text)
+            self._switch.setChecked(True)
+
+    def draft(self, draft: Draft) -> Draft:
+        return replace(draft, text=self._field.text() if self._switch.isChecked() else "")
+
+    def focus_stop(self) -> QWidget | None:
+        return self._switch
+
+    def _on_state_changed(self) -> None:
+        self._field.setReadOnly(self._closed)
+
+    def _what(self) -> str:
+        pause = self._pause
+        if pause.kind == "attention":
+            return self.tr("This run needs a decision about a call that was cut off.")
+        if pause.input_type == "choice":
+            return self.tr("A choice was asked for, but no options were given.")
+        return self.tr("This program does not know questions of the kind “{kind}”.").format(kind=pause.input_type)
+
+    def _field_problem(self) -> str:
+        try:
+            values.parse(self._field.text())
+        except values.BadJsonError as error:
+            return str(error)
+        return ""
+
+    @Slot(bool)
+    def _on_toggled(self, on: bool) -> None:
+        if self._closed:
+            return
+        self._field.setVisible(on)
+        self._show_problem()
+        self.changed.emit()
+
+    @Slot()
+    def _on_text_changed(self) -> None:
+        self._show_problem()
+        self.changed.emit()
+
+    def _show_problem(self) -> None:
+        text = self._field.text().strip()
+        problem = self._field_problem() if text and self._switch.isChecked() else ""
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem))
+
+
+def _asked(pause: Pause) -> Json:
+    if pause.raw:
+        return dict(pause.raw)
+    return {"question": pause.question, "input_type": pause.input_type}

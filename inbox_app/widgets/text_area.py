@@ -1,0 +1,86 @@
+"""A field for text of several lines. What was typed comes out exactly as it was typed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
+
+from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import LINE_HEIGHT, SPACE_1, FontKind
+
+_PARAGRAPH: Final = "\u2029"
+
+
+class TextArea(QPlainTextEdit):
+    """Grows from ``lines`` to ``most`` lines. Tab leaves it, Enter breaks the line, Ctrl+Enter is for the window."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        name: str,
+        *,
+        font: FontKind = "body",
+        lines: int = 4,
+        most: int = 14,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._kind: FontKind = font
+        self._least = lines
+        self._most = most
+        self.setProperty("field", True)
+        self.setAccessibleName(name)
+        self.setTabChangesFocus(True)
+        self.setFont(theme.font(font))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().setDocumentMargin(theme.px(SPACE_1))
+        self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
+        self._on_size_changed()
+        theme.changed.connect(self._on_theme_changed)
+
+    def text(self) -> str:
+        """`toPlainText` would turn no-break spaces into blanks."""
+        return self.document().toRawText().replace(_PARAGRAPH, "\n")
+
+    def set_text(self, text: str) -> None:
+        self.setPlainText(text)
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._theme.px(320), self.height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            if event.modifiers() & Qt.KeyboardModifier.ControlModifier or self.isReadOnly():
+                event.ignore()
+            else:  # with Shift, Qt would insert a line separator instead of a line break
+                self.textCursor().insertBlock()
+                self.ensureCursorVisible()
+                event.accept()
+            return
+        super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.update()
+
+    @Slot()
+    def _on_size_changed(self) -> None:
+        rows = int(self.document().documentLayout().documentSize().height())
+        shown = min(max(rows, self._least), self._most)
+        line = max(self.fontMetrics().lineSpacing(), self._theme.px(LINE_HEIGHT[self._kind]) - 4)
+        frame = 2 * (self.frameWidth() + int(self.document().documentMargin()))
+        height = shown * line + frame + self._theme.px(SPACE_1)
+        if height != self.height():
+            self.setFixedHeight(height)
+
+    @Slot()
+    def _on_theme_changed(self) -> None:
+        self.setFont(self._theme.font(self._kind))
