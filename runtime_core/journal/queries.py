@@ -66,8 +66,7 @@ def runs(db: Connection, statuses: Sequence[RunStatus], limit: int, cursor: str 
 
 def entries(db: Connection, run_id: str) -> list[Entry]:
     rows = db.execute(
-        f"SELECT {ENTRY} FROM durable_entry WHERE run_id = ? "
-        "ORDER BY done_order IS NULL, done_order, started_at, path, n",
+        f"SELECT {ENTRY} FROM durable_entry WHERE run_id = ? ORDER BY state = 'started', id",
         (run_id,),
     )
     return [to_entry(db, row) for row in rows.fetchall()]

@@ -21,7 +21,9 @@ QUESTION: Final = (
     "id, run_id, slot, kind, tool, names, spec, fingerprint, asked_at, requested_by, expires_at, outcome, answer, "
     "edits, note, answered_by, answered_at, scope, parent_session"
 )
-ENTRY: Final = "path, n, kind, name, digest, state, value, started_at, ended_at, done_order, epoch"
+ENTRY: Final = (
+    "path, n, kind, name, digest, state, value, started_at, ended_at, CASE WHEN state <> 'started' THEN id END, epoch"
+)
 SPAN: Final = (
     "run_id, slot, kind, name, state, started_at, ended_at, code, message, input, output, input_size, output_size, leg"
 )

@@ -47,8 +47,10 @@ def _first_format(db: Database) -> None:
         not_null={"tool", "repo", "revision", "status", "epoch", "params", "created_by", "created_at", "updated_at"},
         defaults={"journal_format": 1},
     )
+    # The id of a finished entry is its place in the order of completion, so that an append touches no further index.
     db.table("durable_entry").create(
         {
+            "id": int,
             "run_id": str,
             "path": str,
             "n": int,
@@ -59,13 +61,12 @@ def _first_format(db: Database) -> None:
             "value": str,
             "started_at": float,
             "ended_at": float,
-            "done_order": int,
             "epoch": int,
         },
-        pk=("run_id", "path", "n"),
-        not_null={"kind", "name", "digest", "state", "started_at", "epoch"},
+        pk="id",
+        not_null={"run_id", "path", "n", "kind", "name", "digest", "state", "started_at", "epoch"},
         foreign_keys=[("run_id", run.name, "id")],
-    ).create_index(["run_id", "done_order"], unique=True)
+    ).create_index(["run_id", "path", "n"], unique=True)
     db.table("durable_question").create(
         {
             "id": str,

@@ -39,6 +39,7 @@ from runtime_core.wire.runs import (
     Span,
     iso,
     parent_slot,
+    slot,
 )
 
 WAKE_LIMIT: Final = 1000
@@ -48,18 +49,12 @@ KEPT_EVENTS: Final = 20_000
 Judge = Callable[[RunRow, Sequence[PauseRow], Answer], PauseRow]
 
 _WAKING: Final = frozenset({"awaiting-input", "sleeping"})
-_ASKED_BY: Final = {"input": "requestInput", "approval": "waitForApproval"}
 
-_PUT_ENTRY: Final = """
-    INSERT INTO durable_entry(
-        run_id, path, n, kind, name, digest, state, value, started_at, ended_at, done_order, epoch)
-    VALUES (:run_id, :path, :n, :kind, :name, :digest, :state, :value, :started_at, :ended_at,
-            CASE WHEN :state <> 'started'
-            THEN (SELECT coalesce(max(done_order), 0) + 1 FROM durable_entry WHERE run_id = :run_id) END, :epoch)
-    ON CONFLICT(run_id, path, n) DO UPDATE SET kind = excluded.kind, name = excluded.name, digest = excluded.digest,
-        state = excluded.state, value = excluded.value, started_at = excluded.started_at,
-        ended_at = excluded.ended_at, done_order = excluded.done_order, epoch = excluded.epoch
-    WHERE durable_entry.state = 'started'"""
+_ADD_ENTRY: Final = (
+    "INSERT INTO durable_entry(run_id, path, n, kind, name, digest, state, value, started_at, ended_at, epoch) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(run_id, path, n) DO NOTHING"
+)
+_DROP_STARTED: Final = "DELETE FROM durable_entry WHERE run_id = ? AND path = ? AND n = ? AND state = 'started'"
 _PUT_SPAN: Final = f"INSERT OR REPLACE INTO span({SPAN}) VALUES ({marks(SPAN)})"
 _OPEN_QUESTION: Final = f"""
     INSERT INTO durable_question({QUESTION}) VALUES ({marks(QUESTION)})
@@ -90,7 +85,8 @@ def claim(db: Connection, run_id: str, owner: str) -> Claim | None:
 
 def append(db: Connection, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span]) -> None:
     _fence(db, claim)
-    _put_entries(db, claim, entries)
+    for entry in entries:
+        _put_entry(db, claim.run.id, entry, claim.epoch)
     _put_spans(db, spans)
 
 
@@ -214,28 +210,25 @@ def _fence(db: Connection, claim: Claim) -> None:
         raise Fenced(f"Leg {claim.epoch} of {claim.run.id} may not write: the run is now {row or 'gone'}.")
 
 
-def _put_entries(db: Connection, claim: Claim, entries: Sequence[Entry]) -> None:
-    for entry in entries:
-        if not _put_entry(db, claim.run.id, replace(entry, epoch=claim.epoch)):
-            raise ValueError(f"call {entry.path}:{entry.n} of {claim.run.id} is finished and never changes again")
-
-
-def _put_entry(db: Connection, run_id: str, entry: Entry) -> bool:
-    """Insert an entry or complete a started one; False if it is finished already."""
-    values = {
-        "run_id": run_id,
-        "path": entry.path,
-        "n": entry.n,
-        "kind": entry.kind,
-        "name": entry.name,
-        "digest": entry.digest,
-        "state": entry.state,
-        "value": keep(db, entry.value),
-        "started_at": entry.started_at,
-        "ended_at": entry.ended_at,
-        "epoch": entry.epoch,
-    }
-    return db.execute(_PUT_ENTRY, values).rowcount > 0
+def _put_entry(db: Connection, run_id: str, entry: Entry, epoch: int) -> None:
+    """Insert an entry; a started one in its place gives way, so that ids follow the order of completion."""
+    values = (
+        run_id,
+        entry.path,
+        entry.n,
+        entry.kind,
+        entry.name,
+        entry.digest,
+        entry.state,
+        keep(db, entry.value),
+        entry.started_at,
+        entry.ended_at,
+        epoch,
+    )
+    if not db.execute(_ADD_ENTRY, values).rowcount:
+        db.execute(_DROP_STARTED, values[:3])
+        if not db.execute(_ADD_ENTRY, values).rowcount:
+            raise ValueError(f"call {slot(entry.path, entry.n)} of {run_id} is finished and never changes again")
 
 
 def _put_spans(db: Connection, spans: Sequence[Span]) -> None:
@@ -280,15 +273,12 @@ def _record(db: Connection, run: RunRow, pause: PauseRow, recorded: Recorded, no
     elif pause.kind == "attention":
         raise ValueError(f"{pause.id}: the call it asks about is not in the journal")
     else:
-        started = Entry(
-            path, n, pause.kind, _ASKED_BY[pause.kind], "", "started", None, pause.asked_at, epoch=run.epoch
-        )
-    if started.state != "started":
-        raise ValueError(f"{pause.id}: the call it asks about is finished and never changes again")
+        started = Entry(path, n, pause.kind, "", "", "started", None, pause.asked_at, epoch=run.epoch)
     if recorded.state == "again":
-        db.execute("DELETE FROM durable_entry WHERE run_id = ? AND path = ? AND n = ?", (run.id, path, n))
+        db.execute(_DROP_STARTED, (run.id, path, n))
     else:
-        _put_entry(db, run.id, replace(started, state=recorded.state, value=recorded.value, ended_at=now))
+        completed = replace(started, state=recorded.state, value=recorded.value, ended_at=now)
+        _put_entry(db, run.id, completed, started.epoch)
 
 
 def _stored(db: Connection, known: Sequence[PauseRow], answer: Answer, body: str | None) -> PauseRow | None:
