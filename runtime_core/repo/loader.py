@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from runtime_core.repo.agents import load_agents
-from runtime_core.repo.bundle import Bundle, BundleError
+from runtime_core.repo.bundle import Agent, Bundle, BundleError
 from runtime_core.repo.checks import check_names
 from runtime_core.repo.links import check_links
 from runtime_core.repo.manifest import load_manifest
 from runtime_core.repo.report import READ_FAILED, Report
 from runtime_core.repo.revision import TooLarge, revision_of
-from runtime_core.repo.tools import load_tools
+from runtime_core.repo.tools import ToolScan, load_tools
 
 
 def load_bundle(root: Path) -> Bundle:
@@ -21,19 +23,17 @@ def load_bundle(root: Path) -> Bundle:
     manifest = load_manifest(root, report)
     if not (root / "amodal.json").is_file():
         raise BundleError(root, tuple(report.problems))
-    revision = ""
-    try:
+    with _reading(root, report):
         check_links(root, report)
+    revision = ""
+    with _reading(root, report):
         revision = revision_of(root)
+    agents: dict[str, Agent] = {}
+    with _reading(root, report):
         agents = load_agents(root, report)
+    scan = ToolScan()
+    with _reading(root, report):
         scan = load_tools(root, report)
-    except TooLarge as error:
-        report.error(READ_FAILED, error.file, error.reason, "Move large data out of the repository's code folders.")
-        raise BundleError(root, tuple(report.problems)) from None
-    except OSError as error:
-        name = _relative(root, error.filename)
-        report.error(READ_FAILED, name, f"This cannot be read: {error.strerror}.", "Check its permissions.")
-        raise BundleError(root, tuple(report.problems)) from None
     check_names(scan, agents, report)
     if manifest is None or report.failed:
         raise BundleError(root, tuple(report.problems))
@@ -47,6 +47,18 @@ def load_bundle(root: Path) -> Bundle:
         manifest=manifest,
         problems=tuple(report.problems),
     )
+
+
+@contextmanager
+def _reading(root: Path, report: Report) -> Generator[None]:
+    """Turn what goes wrong with the file system into a problem, so that the other steps still report theirs."""
+    try:
+        yield
+    except TooLarge as error:
+        report.error(READ_FAILED, error.file, error.reason, "Move large data out of the repository's code folders.")
+    except OSError as error:
+        name = _relative(root, error.filename)
+        report.error(READ_FAILED, name, f"This cannot be read: {error.strerror}.", "Check it and its permissions.")
 
 
 def _relative(root: Path, filename: object) -> str:

@@ -6,6 +6,7 @@ import re
 
 _CLASSES = {"d": "0-9", "w": "A-Za-z0-9_"}
 _ONLY_JAVASCRIPT = re.compile(r"\\[pP]\{|\\u\{|\\c[A-Za-z]|\[\^?\]")
+"""Beginnings that have no counterpart: Unicode properties, long code points, control letters, ``[]`` and ``[^]``."""
 
 
 class UnsupportedPattern(Exception):
@@ -14,8 +15,6 @@ class UnsupportedPattern(Exception):
 
 def compile_javascript(pattern: str) -> re.Pattern[str]:
     """Raises `re.error` for a broken pattern and `UnsupportedPattern` for one that only JavaScript understands."""
-    if _ONLY_JAVASCRIPT.search(pattern):
-        raise UnsupportedPattern(pattern)
     return re.compile("".join(_translate(pattern)))
 
 
@@ -26,6 +25,8 @@ def _translate(pattern: str) -> list[str]:
     while at < len(pattern):
         char = pattern[at]
         following = pattern[at + 1 : at + 2]
+        if _ONLY_JAVASCRIPT.match(pattern, at) and not (in_class and char == "["):
+            raise UnsupportedPattern(pattern)
         if char == "\\" and following in _CLASSES:
             members = _CLASSES[following]
             out.append(members if in_class else f"[{members}]")

@@ -2,6 +2,7 @@ from ..._lib.cases import CASES, ORDERS, find
 from ..._lib.money import cents, show
 
 FIXED = ("currency", "order_id", "customer")
+FIELDS = {"amount", "note", "notify", *FIXED}
 
 
 async def handler(params, ctx):
@@ -18,4 +19,8 @@ async def handler(params, ctx):
         problems.append(f"The amount is more than the order's {show(order['total'], order['currency'])}.")
     expected = {"currency": order["currency"], "order_id": case["order_id"], "customer": order["customer"]}
     problems += [f"{key} must stay {expected[key]}." for key in FIXED if refund.get(key) != expected[key]]
+    if set(refund) != FIELDS:
+        problems.append(f"The fields must be {', '.join(sorted(FIELDS))}.")
+    if not isinstance(refund.get("note"), str) or not isinstance(refund.get("notify"), bool):
+        problems.append("The note must be a text and notify true or false.")
     return {"problems": problems}

@@ -13,9 +13,10 @@ async def handler(params, ctx):
     refund = {**approval["refund"], "amount": cents(approval["refund"]["amount"])}
 
     paid = await ctx.call_tool("issue_refund", {"case_id": case_id, "refund": refund})
+    amount = show(refund["amount"], refund["currency"])
     mail = await ctx.request_input(
         {
-            "question": f"{show(refund['amount'], refund['currency'])} is paid. Mail customer {refund['customer']} now?",
+            "question": f"{amount} is paid. Mail customer {refund['customer']} now?",
             "input_type": "yesno",
             "context": {"to": case["customer"]["mail"], "receipt": paid["receipt"]},
         }
@@ -27,7 +28,7 @@ async def handler(params, ctx):
 
 
 async def approved_refund(ctx, case_id, case, refund):
-    """Ask until the payment is refused or one is approved that can be paid; an edit that cannot is asked about again."""
+    """Ask until the payment is refused, or one is approved that can be paid as it was edited."""
     problems = []
     while True:
         amount = show(refund["amount"], refund["currency"])
@@ -41,7 +42,7 @@ async def approved_refund(ctx, case_id, case, refund):
         )
         if not approval["approved"]:
             return approval
-        edited = approval["edits"] if "edits" in approval else refund
+        edited = approval.get("edits", refund)
         checked = await ctx.call_tool("check_refund", {"case_id": case_id, "refund": edited})
         if not checked["problems"]:
             return {**approval, "refund": edited}

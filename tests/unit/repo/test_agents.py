@@ -1,0 +1,96 @@
+"""`agents/<name>/`: contract 1.3."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime_core.repo.loader import load_bundle
+from tests.unit.repo.building import Repository
+
+
+def test_a_plain_prompt_with_a_definition_beside_it(repository: Repository) -> None:
+    repository.tool("ship")
+    prompt = "# You check\n\nNothing else.\n"
+    repository.agent(
+        "checker", prompt, name="Checker", description="Checks.", tools=["ship"], timeout=5, maxToolCalls=3
+    )
+    agent = load_bundle(repository.root).agents["checker"]
+    assert (agent.prompt, agent.display_name, agent.description) == (prompt, "Checker", "Checks.")
+    assert (agent.tools, agent.timeout_s, agent.max_tool_calls) == (("ship",), 5.0, 3)
+
+
+def test_defaults_and_the_difference_between_no_tools_and_no_list(repository: Repository) -> None:
+    repository.agent("plain")
+    repository.agent("none", tools=[])
+    agents = load_bundle(repository.root).agents
+    assert (agents["plain"].tools, agents["none"].tools) == (None, ())
+    assert (agents["plain"].display_name, agents["plain"].description) == ("plain", "plain")
+    assert (agents["plain"].timeout_s, agents["plain"].max_tool_calls) == (60.0, 10)
+
+
+def test_front_matter(repository: Repository) -> None:
+    repository.tool("ship")
+    repository.agent(
+        "checker",
+        "---\ndisplayName: The checker\ndescription: 'It''s strict'\ntools: [ship]\n"
+        "subagents:\n  - checker\n# a remark\ntimeout: 2.5\nmaxToolCalls: 4\nnote: kept out\n---\n\nYou check.\n",
+    )
+    agent = load_bundle(repository.root).agents["checker"]
+    assert agent.prompt == "You check."
+    assert (agent.display_name, agent.description) == ("The checker", "It's strict")
+    assert (agent.tools, agent.subagents) == (("ship",), ("checker",))
+    assert (agent.timeout_s, agent.max_tool_calls) == (2.5, 4)
+
+
+def test_a_prompt_that_begins_with_a_rule_is_plain(repository: Repository) -> None:
+    prompt = "---\n\nYou check.\n\n---\n"
+    repository.agent("checker", prompt)
+    assert load_bundle(repository.root).agents["checker"].prompt == prompt
+
+
+@pytest.mark.parametrize(
+    ("prompt", "line", "words"),
+    [
+        ("---\nname: x\n\nYou check.\n", 1, "not closed"),
+        ("---\nname: x\n  nested: {a: 1}\nthis is odd\n---\n", 3, "not understood"),
+        ("---\nname: x\nname: y\n---\n", 3, "twice"),
+    ],
+)
+def test_broken_front_matter_is_named_with_its_line(repository: Repository, prompt: str, line: int, words: str) -> None:
+    repository.agent("checker", prompt)
+    problem = repository.only_error()
+    assert (problem.code, problem.file, problem.line) == ("CONFIG_PARSE_FAILED", "agents/checker/AGENT.md", line)
+    assert words in problem.message
+
+
+def test_wrong_values_are_named_in_either_place(repository: Repository) -> None:
+    repository.agent("one", maxToolCalls=0, tools="ship")
+    repository.agent("two", "---\ntimeout: soon\n---\nYou check.\n")
+    assert {(problem.file, problem.key) for problem in repository.problems()} == {
+        ("agents/one/agent.json", "maxToolCalls"),
+        ("agents/one/agent.json", "tools"),
+        ("agents/two/AGENT.md", "timeout"),
+    }
+
+
+def test_an_agent_without_a_prompt_is_an_error(repository: Repository) -> None:
+    repository.write("agents/checker/agent.json", {})
+    problem = repository.only_error()
+    assert (problem.code, problem.file) == ("CONFIG_NOT_FOUND", "agents/checker/AGENT.md")
+
+
+def test_a_definition_in_code_is_not_read_and_says_so(repository: Repository) -> None:
+    repository.agent("checker")
+    repository.write("agents/checker/agent.ts", "export default {}")
+    assert repository.only_warning().file == "agents/checker/agent.ts"
+    assert "checker" in load_bundle(repository.root).agents
+
+
+def test_hidden_folders_and_files_are_no_agents(repository: Repository) -> None:
+    repository.agent("checker")
+    repository.write("agents/_drafts/notes.md", "x")
+    repository.write("agents/.old/agent.json", "broken")
+    repository.write("agents/README.md", "x")
+    bundle = load_bundle(repository.root)
+    assert set(bundle.agents) == {"checker"}
+    assert bundle.problems == ()

@@ -1,0 +1,131 @@
+"""Links, limits and the revision of a repository."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from runtime_core.repo.loader import load_bundle
+from runtime_core.repo.revision import FILE_LIMIT, revision_of, stamp_of
+from tests.unit.repo.building import Repository
+
+BROKEN_LINKS = ["amodal/_lib/data.json", "amodal/tools/ship/extra", "node_modules/thing", "data.txt", "src/x"]
+
+
+@pytest.mark.parametrize("name", BROKEN_LINKS)
+def test_a_link_that_leaves_the_repository_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    repository = Repository(tmp_path / "repository")
+    (tmp_path / "secret.txt").write_text("x")
+    link = repository.root / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(tmp_path / "secret.txt")
+    problem = next(problem for problem in repository.problems() if problem.severity == "error")
+    assert problem.file == name
+    assert "secret.txt" in problem.message
+    assert problem.remedy
+
+
+def test_a_link_to_a_sibling_folder_with_the_same_beginning_leaves(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "desk")
+    (tmp_path / "desk-secrets").mkdir()
+    (repository.root / "data").symlink_to("../desk-secrets")
+    assert repository.only_error().file == "data"
+
+
+def test_links_inside_the_repository_and_in_environments_are_fine(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "repository")
+    repository.tool("ship")
+    (repository.root / "amodal/tools/sail").symlink_to("ship")
+    (repository.root / "again").symlink_to(".")
+    for environment in (".venv", "venv"):
+        repository.write(f"{environment}/pyvenv.cfg", "x")
+        (repository.root / environment / "python").symlink_to("/usr/bin/env")
+    assert set(load_bundle(repository.root).tools) == {"ship", "sail"}
+
+
+def test_a_repository_reached_through_a_link_loads(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "repository")
+    repository.tool("ship")
+    (tmp_path / "link").symlink_to(repository.root)
+    assert "ship" in load_bundle(tmp_path / "link").tools
+
+
+def test_links_in_a_circle_end(repository: Repository) -> None:
+    repository.tool("ship")
+    (repository.root / "amodal/tools/ship/loop").symlink_to("..")
+    assert "ship" in load_bundle(repository.root).tools
+    (repository.root / "amodal/self").symlink_to("self")
+    assert repository.only_error().file == "amodal/self"
+
+
+def test_a_file_that_is_too_large_is_refused_by_name(repository: Repository) -> None:
+    repository.tool("ship")
+    repository.tool("broken", timeout=-1)
+    with (repository.root / "amodal/tools/ship/data.bin").open("wb") as file:
+        file.truncate(FILE_LIMIT + 1)
+    assert {(problem.code, problem.file) for problem in repository.problems()} == {
+        ("READ_FAILED", "amodal/tools/ship/data.bin"),
+        ("CONFIG_VALIDATION_FAILED", "amodal/tools/broken/tool.json"),
+    }
+
+
+@pytest.mark.parametrize("name", ["amodal/tools/ship/tool.json", "agents/checker/AGENT.md"])
+def test_a_folder_where_a_file_should_be_is_named(repository: Repository, name: str) -> None:
+    repository.tool("ship")
+    repository.agent("checker")
+    (repository.root / name).unlink()
+    (repository.root / name).mkdir()
+    problem = repository.only_error()
+    assert (problem.code, problem.file) == ("READ_FAILED", name)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_is_named(repository: Repository) -> None:
+    repository.tool("ship")
+    (repository.root / "amodal/tools/ship/tool.json").chmod(0)
+    assert repository.only_error().file == "amodal/tools/ship/tool.json"
+
+
+CHANGES = {
+    "amodal.json": True,
+    "amodal/tools/ship/handler.ts": True,
+    "amodal/tools/ship/tool.json": True,
+    "amodal/_lib/shared.ts": True,
+    "amodal/knowledge/policy.md": True,
+    "agents/checker/AGENT.md": True,
+    "package.json": True,
+    "amodal/tools/ship/handler.test.ts": False,
+    "amodal/_lib/test_shared.py": False,
+    "amodal/.env": False,
+    "amodal/node_modules/x/index.js": False,
+    "amodal/__pycache__/x.pyc": False,
+    "evals/one.md": False,
+    "src/app.tsx": False,
+    "README.md": False,
+}
+
+
+@pytest.mark.parametrize(("name", "counts"), CHANGES.items())
+def test_the_revision_follows_code_and_definitions_only(repository: Repository, name: str, counts: bool) -> None:
+    repository.tool("ship")
+    repository.agent("checker")
+    repository.write("amodal/_lib/shared.ts", "export const a = 1;")
+    before, stamp = revision_of(repository.root), stamp_of(repository.root)
+    assert load_bundle(repository.root).revision == before
+    path = repository.root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(" ")
+    assert (revision_of(repository.root) != before) == counts
+    assert (stamp_of(repository.root) != stamp) == counts
+
+
+def test_the_revision_sees_a_renamed_file_and_ignores_where_the_repository_lies(tmp_path: Path) -> None:
+    one, two = Repository(tmp_path / "one"), Repository(tmp_path / "two")
+    for repository in (one, two):
+        repository.write("amodal/_lib/a.ts", "same")
+    assert revision_of(one.root) == revision_of(two.root)
+    (two.root / "amodal/_lib/a.ts").rename(two.root / "amodal/_lib/b.ts")
+    assert revision_of(one.root) != revision_of(two.root)

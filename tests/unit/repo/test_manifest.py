@@ -1,0 +1,124 @@
+"""`amodal.json` and the folder it stands in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from runtime_core.repo.bundle import BundleError
+from runtime_core.repo.loader import load_bundle
+from tests.unit.repo.building import Repository
+
+
+def refusal(root: Path) -> str:
+    with pytest.raises(BundleError) as caught:
+        load_bundle(root)
+    return str(caught.value)
+
+
+def test_a_repository_loads_with_name_version_and_unknown_keys_kept(repository: Repository) -> None:
+    repository.write("amodal.json", {"name": "desk", "version": "2", "runtimeApp": {"custom": True}})
+    bundle = load_bundle(repository.root)
+    assert (bundle.name, bundle.version, bundle.root) == ("desk", "2", repository.root)
+    assert bundle.manifest["runtimeApp"] == {"custom": True}
+    assert bundle.problems == ()
+
+
+def test_a_missing_folder_a_file_and_a_folder_without_manifest_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "empty").mkdir()
+    assert f"{tmp_path / 'nowhere'} does not exist" in refusal(tmp_path / "nowhere")
+    assert "is a file, not a folder" in refusal(tmp_path / "file")
+    assert "is not an agent repository: it holds no amodal.json" in refusal(tmp_path / "empty")
+
+
+def test_broken_json_is_named_with_line_and_column(repository: Repository) -> None:
+    repository.write("amodal.json", '{\n  "name": "x",\n  "version" 1\n}')
+    problem = repository.only_error()
+    assert (problem.code, problem.file, problem.line, problem.column) == ("CONFIG_PARSE_FAILED", "amodal.json", 3, 13)
+    assert str(problem).startswith("amodal.json:3:13:")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ('{"name": "x",\n "name": "y"}', 2, "twice"),
+        ('{"name": NaN}', 1, "NaN"),
+        ("", 1, "Expecting value"),
+        ("[" * 600 + "]" * 600, 1, "nested deeper"),
+    ],
+)
+def test_text_that_is_not_acceptable_json_is_refused(repository: Repository, text: str, line: int, words: str) -> None:
+    repository.write("amodal.json", text)
+    problem = repository.only_error()
+    assert problem.code == "CONFIG_PARSE_FAILED"
+    assert problem.line == line
+    assert words in problem.message
+
+
+def test_a_byte_order_mark_is_accepted(repository: Repository) -> None:
+    repository.write("amodal.json", b'\xef\xbb\xbf{"name": "x", "version": "1"}')
+    assert load_bundle(repository.root).name == "x"
+
+
+def test_a_file_that_is_not_utf8_or_no_object_is_refused(repository: Repository) -> None:
+    repository.write("amodal.json", b'{"name": "\xff"}')
+    assert repository.only_error().code == "READ_FAILED"
+    repository.write("amodal.json", "[]")
+    assert "one JSON object" in repository.only_error().message
+
+
+def test_every_missing_or_wrong_field_is_reported_with_its_key(repository: Repository) -> None:
+    repository.write("amodal.json", '{\n  "version": 1,\n  "models": {\n    "main": {"provider": "x"}\n  }\n}')
+    problems = {problem.key: problem for problem in repository.problems()}
+    assert set(problems) == {"name", "version", "models.main.model"}
+    assert problems["version"].line == 2
+    assert problems["models.main.model"].line == 4
+    assert all(problem.code == "CONFIG_VALIDATION_FAILED" and problem.remedy for problem in problems.values())
+    assert "scripted" in problems["models.main.model"].remedy
+
+
+def test_environment_values_are_filled_in(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DESK_NAME", "from outside")
+    repository.write("amodal.json", {"name": "env:DESK_NAME", "version": "1"})
+    assert load_bundle(repository.root).name == "from outside"
+
+
+def test_an_unset_environment_name_is_an_error(repository: Repository) -> None:
+    repository.write("amodal.json", {"name": "x", "version": "1", "stores": {"postgresUrl": "env:NOT_SET_HERE"}})
+    problem = repository.only_error()
+    assert (problem.code, problem.key) == ("ENV_NOT_SET", "stores.postgresUrl")
+    assert "NOT_SET_HERE" in problem.message
+
+
+def test_an_unset_environment_name_switches_web_tools_and_models_off(repository: Repository) -> None:
+    model = {"provider": "scripted", "model": "a.json"}
+    repository.write(
+        "amodal.json",
+        {
+            "name": "x",
+            "version": "1",
+            "webTools": {"provider": "google", "apiKey": "env:NOT_SET_HERE"},
+            "models": {"main": model, "simple": {**model, "credentials": "env:NOT_SET_HERE"}},
+        },
+    )
+    bundle = load_bundle(repository.root)
+    assert {problem.key for problem in bundle.problems} == {"webTools.apiKey", "models.simple.credentials"}
+    assert {problem.code for problem in bundle.problems} == {"ENV_NOT_SET"}
+    assert "webTools" not in bundle.manifest
+    assert bundle.manifest["models"] == {"main": model}
+
+
+def test_a_pipe_instead_of_a_file_is_refused_without_waiting(repository: Repository) -> None:
+    (repository.root / "amodal.json").unlink()
+    os.mkfifo(repository.root / "amodal.json")
+    assert repository.only_error().code == "READ_FAILED"
+
+
+def test_a_huge_definition_is_refused_with_the_limit(repository: Repository) -> None:
+    repository.tool("big", description="x" * 2_000_000)
+    problem = repository.only_error()
+    assert problem.file == "amodal/tools/big/tool.json"
+    assert "1,048,576" in problem.message
