@@ -20,10 +20,10 @@ def test_every_command_has_a_row() -> None:
 
 
 def test_every_row_is_a_command() -> None:
-    rows = set(re.findall(r"^\| `([a-z-]+)", readme(), re.MULTILINE))
-    assert rows <= {*cli.commands, "operator-inbox"}, (
-        f"README.md describes what is not there: {rows - set(cli.commands)}"
-    )
+    table = readme().partition("| command | does |")[2].partition("\n\n")[0]
+    rows = set(re.findall(r"^\| `([a-z-]+)", table, re.MULTILINE))
+    assert rows
+    assert rows <= set(cli.commands), f"README.md describes what is not there: {rows - set(cli.commands)}"
 
 
 def test_every_option_is_named() -> None:

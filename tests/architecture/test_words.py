@@ -23,7 +23,6 @@ DOMAIN = {
     "pause",
     "pauses",
     "session",
-    "gateway",
 }
 
 TOP_LEVEL = {
