@@ -48,8 +48,8 @@ class HandlerJob:
     """One invocation of a handler.
 
     ``methods`` are the camelCase ctx members to bind beside the ones every handler has (``log``, ``signal``, ``fs``,
-    ``env``, ``emit``, ``emitReasoning``, ``setLabel``, ``sessionId``, ``scopeId``). ``recorded`` holds finished calls in
-    the order in which their results were handed out, ``started`` those without a result. ``timeout_s`` counts only
+    ``env``, ``emit``, ``emitReasoning``, ``setLabel``, ``sessionId``, ``scopeId``). ``recorded`` holds finished calls
+    in the order in which their results were handed out, ``started`` those without a result. ``timeout_s`` counts only
     while no call of the handler is open (decision 25).
     """
 
@@ -66,6 +66,8 @@ class HandlerJob:
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     recorded: Sequence[RecordedCall] = ()
     started: Sequence[RecordedCall] = ()
+    call_id: str | None = None
+    """``ctx.callId`` (decision 13): the same on every attempt; absent on ctx when None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,10 @@ class Hosts(Protocol):
         ...
 
     async def describe(self, repo: HostRepo, language: Language, entry: str) -> Mapping[str, Any]:
-        """``{"value": default export with functions as {"$fn": name}, "exports": [names]}``. Raises `HandlerLoadError`."""
+        """``{"value": default export with functions as {"$fn": name}, "exports": [names]}``.
+
+        Raises `HandlerLoadError`.
+        """
         ...
 
     async def retire(self, repo: HostRepo) -> None:
@@ -164,7 +169,7 @@ class Hosts(Protocol):
     async def close(self) -> None: ...
 
 
-class HostUnavailable(Exception):
+class HostUnavailable(Exception):  # noqa: N818
     """No process for a language can be started on this machine; the message says what to install."""
 
 

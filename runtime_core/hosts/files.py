@@ -1,0 +1,50 @@
+"""What ``ctx.fs.readRepoFile`` may read: text files below the repository's root, no secrets, nothing outside."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from runtime_core.hosts.protocol import VALUE_LIMIT
+from runtime_core.wire.json import JsonText, dumps
+
+
+def read_repo_file(root: Path, path: str) -> tuple[bool, JsonText]:
+    """(True, the text) or (False, the error object), both as JSON text. ``root`` is resolved."""
+    if not path or path.startswith(("/", "\\")) or Path(path).is_absolute() or "\0" in path:
+        return _refused(path, "the path has to be relative to the repository's root")
+    parts = path.replace("\\", "/").split("/")
+    if ".." in parts:
+        return _refused(path, "the path may not contain '..'")
+    try:
+        real = Path(os.path.realpath(root.joinpath(*parts), strict=True))
+    except FileNotFoundError:
+        return _error("ENOENT", path, "there is no such file in the repository")
+    except OSError as error:
+        return _error("EIO", path, error.strerror or str(error))
+    if not real.is_relative_to(root):
+        return _refused(path, "it is a link that leaves the repository")
+    if any(part.lower().startswith(".env") for part in (*parts, *real.relative_to(root).parts)):
+        return _refused(path, "environment files are not readable for handlers")
+    if real.is_dir():
+        return _error("EISDIR", path, "it is a folder")
+    if not real.is_file():
+        return _refused(path, "it is not a regular file")
+    return _read(real, path)
+
+
+def _read(real: Path, path: str) -> tuple[bool, JsonText]:
+    try:
+        if real.stat().st_size > VALUE_LIMIT:
+            return _error("EFBIG", path, f"it is larger than {VALUE_LIMIT // 1024 // 1024} MB")
+        return True, dumps(real.read_bytes().decode("utf-8", "replace"))
+    except OSError as error:
+        return _error("EIO", path, error.strerror or str(error))
+
+
+def _refused(path: str, reason: str) -> tuple[bool, JsonText]:
+    return _error("EACCES", path, reason)
+
+
+def _error(code: str, path: str, reason: str) -> tuple[bool, JsonText]:
+    return False, dumps({"name": "Error", "message": f"{code}: cannot read {path!r}: {reason}", "code": code})

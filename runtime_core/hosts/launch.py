@@ -1,0 +1,48 @@
+"""How a handler process is started: its command line, environment and what it may read (hosts.md section 6)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+PROGRAMS: Final = Path(__file__).parent / "programs"
+CODE_FOLDERS: Final = ("amodal", "hooks", "agents", "tools", "node_modules", "package.json", "tsconfig.json")
+"""What handlers may read of their repository; everything else of it is out of their reach."""
+
+SYSTEM_FILES: Final = (
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/etc/ssl",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/proc/self",
+    "/proc/meminfo",
+    "/proc/cpuinfo",
+    "/sys/fs/cgroup",
+    "/dev/urandom",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command line, the whole environment of the process, and the paths its guard lets it read."""
+
+    command: list[str]
+    env: dict[str, str]
+    readable: list[str]
+
+
+def code_paths(root: Path) -> list[str]:
+    return [str(root / name) for name in CODE_FOLDERS if (root / name).exists()]
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """Nothing of the application's own environment: a process finds its system and no secret."""
+    env = {"PATH": os.defpath, "LANG": "C.UTF-8", **extra}
+    if sys.platform == "win32":
+        env |= {name: os.environ[name] for name in ("SYSTEMROOT", "SYSTEMDRIVE") if name in os.environ}
+    return env

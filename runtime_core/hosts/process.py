@@ -1,0 +1,384 @@
+"""One handler process: starts it, carries messages, notices when it hangs or goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+from runtime_core.hosts.base import HandlerJob, HandlerLoadError, HostUnavailable, Language, LegEvents
+from runtime_core.hosts.files import read_repo_file
+from runtime_core.hosts.launch import Launch
+from runtime_core.hosts.leg import HostLeg
+from runtime_core.hosts.protocol import (
+    LINE_LIMIT,
+    LINES_PER_SECOND,
+    PROTO,
+    VALUE_LIMIT,
+    Framer,
+    Message,
+    OversizedMessageError,
+    encode,
+    run_message,
+)
+from runtime_core.wire.json import loads
+
+TICK_S: Final = 0.25
+TICKS_PER_PING: Final = 4
+HUNG_PINGS: Final = 5
+START_S: Final = 20.0
+DESCRIBE_S: Final = 10.0
+STOP_S: Final = 3.0
+IDLE_S: Final = 600.0
+MAX_LEGS: Final = 200
+MAX_RUNS: Final = 20_000
+MAX_FROZEN: Final = 500
+MAX_MEMORY: Final = 400 * 1024 * 1024
+
+log = logging.getLogger("runtime_core.hosts")
+
+
+class HostProcess(asyncio.SubprocessProtocol):
+    """A running process. ``lost`` is called once when it is gone, with the entries that may have caused it."""
+
+    def __init__(self, root: Path, language: Language, lost: Callable[[HostProcess, frozenset[str]], None]) -> None:
+        self.root = root
+        self.language = language
+        self._lost = lost
+        self._loop = asyncio.get_running_loop()
+        self._nonce = secrets.token_hex(8)
+        self._framer = Framer(self._nonce)
+        self._ready: asyncio.Future[Message] = self._loop.create_future()
+        self._gone = asyncio.Event()
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._stdin: asyncio.WriteTransport | None = None
+        self._stderr = ""
+        self._verdict: tuple[str, frozenset[int]] = ("host-lost", frozenset())
+        self._numbers = itertools.count(1)
+        self._legs: dict[int, HostLeg] = {}
+        self._described: dict[int, asyncio.Future[Message]] = {}
+        self._outbox: list[bytes] = []
+        self._sent = 0
+        self._unhandled: deque[tuple[int, int, str]] = deque()
+        self._runs = 0
+        self._frozen = 0
+        self._memory = 0
+        self._pings = 0
+        self._missed = 0
+        self._ticks = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_retired = False
+
+    @classmethod
+    async def launch(
+        cls,
+        root: Path,
+        language: Language,
+        launch: Launch,
+        lost: Callable[[HostProcess, frozenset[str]], None],
+    ) -> HostProcess:
+        """Raises `HostUnavailable` if the process does not come up."""
+        loop = asyncio.get_running_loop()
+        self = cls(root, language, lost)
+        options: dict[str, Any] = {"start_new_session": True}
+        if sys.platform == "win32":
+            options = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
+        try:
+            await loop.subprocess_exec(lambda: self, *launch.command, env=launch.env, cwd=root, **options)
+        except OSError as error:
+            raise HostUnavailable(f"{launch.command[0]} cannot be started: {error}") from error
+        limits = {"value": VALUE_LIMIT, "line": LINE_LIMIT, "lines": LINES_PER_SECOND}
+        hello: dict[str, object] = {"t": "init", "proto": PROTO, "root": str(root), "nonce": self._nonce}
+        self._send(hello | {"limits": limits, "readable": launch.readable})
+        try:
+            async with asyncio.timeout(START_S):
+                await self._ready
+        except TimeoutError:
+            await self.close()
+            raise HostUnavailable(f"The process for {language} handlers did not start within {START_S:g} s.") from None
+        except BaseException:
+            await self.close()
+            raise
+        self._rest()
+        return self
+
+    @property
+    def takes_more(self) -> bool:
+        """False once it is gone, going, full, or so used up that a fresh one is better."""
+        is_tired = self._runs >= MAX_RUNS or self._frozen >= MAX_FROZEN or self._memory >= MAX_MEMORY
+        return not (self._gone.is_set() or self._is_retired or is_tired or len(self._legs) >= MAX_LEGS)
+
+    def start(self, job: HandlerJob, events: LegEvents) -> HostLeg:
+        number = next(self._numbers)
+        leg = HostLeg(number, job, events, self._loop.time, self._send, self._on_leg_ended)
+        self._legs[number] = leg
+        self._runs += 1
+        self._send(run_message(number, job))
+        self._watch()
+        if self._gone.is_set():
+            self._loop.call_soon(self._fail_legs)
+        return leg
+
+    async def describe(self, entry: str) -> Mapping[str, Any]:
+        number = next(self._numbers)
+        self._described[number] = answer = self._loop.create_future()
+        self._send({"t": "describe", "id": number, "entry": entry})
+        self._watch()
+        try:
+            async with asyncio.timeout(DESCRIBE_S):
+                message = await answer
+        except TimeoutError:
+            raise HandlerLoadError(f"{entry} was not read within {DESCRIBE_S:g} s.") from None
+        finally:
+            self._described.pop(number, None)
+            self._rest()
+        if not message["ok"]:
+            raise HandlerLoadError(message["error"]["message"])
+        return {"value": loads(message["value"]), "exports": message["exports"]}
+
+    def retire(self) -> None:
+        """Take nothing more; end when the last leg has ended."""
+        self._is_retired = True
+        self._rest()
+
+    async def close(self) -> None:
+        """End the process now; legs fail as lost."""
+        self._is_retired = True
+        self._kill()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S):
+                await self._gone.wait()
+
+    # ---- the process -----------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+        self._stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        assert isinstance(data, bytes)
+        if fd == 2:
+            text = data.decode("utf-8", "replace")
+            self._stderr = (self._stderr + text)[-20_000:]
+            self._on_output("stderr", text)
+            return
+        try:
+            for message in self._framer.feed(data):
+                if isinstance(message, str):
+                    self._on_output("stdout", message)
+                else:
+                    self._on_message(message)
+        except OversizedMessageError:
+            self._stderr += "it wrote a message above the limit"
+            self._kill()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1 and not self._gone.is_set():
+            if rest := self._framer.rest():
+                self._on_output("stdout", rest)
+            self._timer_off()
+            self._timer = self._loop.call_later(1, self._kill)  # a process that closed its output is of no use
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._on_gone()
+
+    def process_exited(self) -> None:
+        # A child of the process may hold the pipes open for ever.
+        self._loop.call_later(1, self._on_gone)
+
+    def _on_gone(self) -> None:
+        if self._gone.is_set():
+            return
+        self._gone.set()
+        self._timer_off()
+        if self._transport is not None:
+            self._transport.close()
+        end = self._how_it_ended()
+        if not self._ready.done():
+            self._ready.set_exception(HostUnavailable(f"The process for {self.language} handlers {end}."))
+            self._ready.exception()
+        for answer in self._described.values():
+            if not answer.done():
+                answer.set_exception(HandlerLoadError(f"The process for {self.language} handlers {end}."))
+        suspects = self._suspects() if self._legs and not self._is_retired else frozenset[int]()
+        entries = frozenset(self._entry(number) for number in suspects)
+        self._lost(self, entries)
+        self._fail_legs()
+
+    def _fail_legs(self) -> None:
+        code, culprits = self._verdict
+        if code == "host-lost" and self._is_out_of_memory():
+            code, culprits = "out-of-memory", self._suspects()
+        end = self._how_it_ended()
+        for number, leg in list(self._legs.items()):
+            if number in culprits and code == "host-hung":
+                leg.fail(code, f"{leg.job.entry} blocked its process for {HUNG_PINGS} s, which was ended then.")
+            elif number in culprits:
+                leg.fail(code, f"{leg.job.entry} used more memory than a handler may; its process ended.")
+            else:
+                leg.fail("host-lost", f"The process of {leg.job.entry} {end}.")
+
+    def _how_it_ended(self) -> str:
+        code = self._transport.get_returncode() if self._transport is not None else None
+        how = "was ended" if code is None else f"ended by signal {-code}" if code < 0 else f"ended with code {code}"
+        last = self._stderr.strip().splitlines()[-3:]
+        return f"{how}: {' '.join(last)}" if last and code not in {None, -signal.SIGTERM} else how
+
+    def _is_out_of_memory(self) -> bool:
+        return "out of memory" in self._stderr[-4000:].lower()
+
+    def _kill(self) -> None:
+        if self._transport is None or self._gone.is_set():
+            return
+        if sys.platform != "win32" and self._transport.get_returncode() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._transport.get_pid(), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            self._transport.kill()
+
+    # ---- messages --------------------------------------------------------------------------------------
+
+    def _send(self, message: dict[str, object]) -> None:
+        """Everything decided in one turn of the loop leaves in one write."""
+        self._sent += 1 if message["t"] not in {"init", "ping"} else 0
+        number = message.get("run")
+        if isinstance(number, int):
+            leg = self._legs.get(number)
+            self._unhandled.append((self._sent, number, leg.job.entry if leg else ""))
+        if not self._outbox:
+            self._loop.call_soon(self._flush)
+        self._outbox.append(encode(message))
+
+    def _flush(self) -> None:
+        data = b"".join(self._outbox)
+        self._outbox.clear()
+        if self._stdin is not None and not self._stdin.is_closing():
+            self._stdin.write(data)
+
+    def _on_message(self, message: Message) -> None:
+        match message["t"]:
+            case "ack":
+                while self._unhandled and self._unhandled[0][0] <= message["n"]:
+                    self._unhandled.popleft()
+            case "pong":
+                self._missed = 0
+                self._memory = message["memory"]
+                self._frozen = message["frozen"]
+            case "ready":
+                if not self._ready.done():
+                    self._ready.set_result(message)
+            case "described":
+                answer = self._described.get(message["id"])
+                if answer is not None and not answer.done():
+                    answer.set_result(message)
+            case _:
+                self._on_leg_message(message)
+
+    def _on_leg_message(self, message: Message) -> None:
+        leg = self._legs.get(message["run"]) if "run" in message else None
+        if leg is None:
+            if message["t"] == "note":
+                value = loads(message["value"])
+                self._on_stray_note(message["kind"], value)
+            return
+        leg.touch()
+        match message["t"]:
+            case "call":
+                leg.on_call(message)
+            case "waits":
+                leg.on_waits(message["n"])
+            case "note":
+                leg.on_note(message)
+            case "done":
+                leg.on_done(message)
+            case "diverged":
+                leg.on_diverged(message)
+            case "cleared":
+                leg.on_cleared(message["seq"])
+            case "read":
+                leg.on_file(message["id"], *read_repo_file(self.root, message["path"]))
+            case other:
+                log.warning("unknown message %r of a handler process", other)
+
+    def _on_output(self, level: str, text: str) -> None:
+        if text.strip():
+            self._on_stray_note("console", {"level": level, "text": text[:LINE_LIMIT]})
+
+    def _on_stray_note(self, kind: Any, value: Any) -> None:
+        """Output that names no run belongs to the only one there is, else to nobody."""
+        if len(self._legs) == 1:
+            next(iter(self._legs.values())).on_stray(kind, value)
+        else:
+            log.info("%s: %s", kind, value)
+
+    # ---- watching --------------------------------------------------------------------------------------
+
+    def _on_leg_ended(self, leg: HostLeg) -> None:
+        self._legs.pop(leg.number, None)
+        self._rest()
+
+    def _timer_off(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _rest(self) -> None:
+        """With nothing to do: end, at once if retired, else after a while."""
+        if self._legs or self._described or self._gone.is_set():
+            return
+        self._timer_off()
+        self._timer = self._loop.call_later(0 if self._is_retired else IDLE_S, self._stop)
+
+    def _stop(self) -> None:
+        self._is_retired = True
+        self._send({"t": "stop"})
+        self._timer = self._loop.call_later(STOP_S, self._kill)
+
+    def _watch(self) -> None:
+        if len(self._legs) + len(self._described) == 1:
+            self._timer_off()
+            self._missed = 0
+            self._timer = self._loop.call_later(TICK_S, self._tick)
+
+    def _tick(self) -> None:
+        """Counts unanswered pings rather than time: a runtime that was held up itself blames nobody."""
+        self._ticks += 1
+        if self._ticks % TICKS_PER_PING == 0:
+            if self._missed >= HUNG_PINGS:
+                self._verdict = ("host-hung", self._suspects())
+                self._kill()
+                return
+            self._missed += 1
+            self._pings += 1
+            self._send({"t": "ping", "n": self._pings})
+        if self._missed <= 1:
+            for leg in list(self._legs.values()):
+                leg.check()
+        if self._legs or self._described:
+            self._timer = self._loop.call_later(TICK_S, self._tick)
+
+    def _suspects(self) -> frozenset[int]:
+        """Who may block the process: one message is handled per turn, so the run of the first unhandled one.
+
+        If all are handled, a run that does not wait, else any.
+        """
+        if self._unhandled:
+            return frozenset({self._unhandled[0][1]})
+        busy = [number for number, leg in self._legs.items() if not leg.is_settled]
+        return frozenset(busy or self._legs)
+
+    def _entry(self, number: int) -> str:
+        leg = self._legs.get(number)
+        if leg is not None:
+            return leg.job.entry
+        return next((entry for _, run, entry in self._unhandled if run == number), "")

@@ -1,0 +1,54 @@
+// The ctx object: a plain object of closures that has a member only where the run may use it.
+import { toJson } from './values.mjs';
+
+const when = (value) => {
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value === 'number' || typeof value === 'string') return value;
+  throw new TypeError('ctx.sleepUntil needs a Date, milliseconds since 1970 or an ISO time');
+};
+const nameOf = (value) => (typeof value === 'string' ? value.toWellFormed() : '');
+
+const MEMBERS = {
+  callTool: (run) => (name, params) => run.call('tool', nameOf(name), params ?? {}),
+  callSubagent: (run) => (name, task, input, opts) => run.call('subagent', nameOf(name), [task, input ?? null, opts ?? null]),
+  requestInput: (run) => (args) => run.call('input', '', args ?? {}),
+  waitForApproval: (run) => (prompt) => run.call('approval', '', prompt ?? ''),
+  sleepUntil: (run) => async (time) => void (await run.call('sleep', '', when(time))),
+  step: (run) => (name, work) => run.step(name, work),
+  now: (run) => () => run.clock,
+  random: (run) => () => run.random(),
+  request: (run) => (...args) => run.call('request', nameOf(args[0]), args),
+  store: (run) => (...args) => run.call('store', nameOf(args[0]), args),
+  exec: (run) => (...args) => run.call('exec', '', args),
+};
+
+export function makeContext(run, message) {
+  const ctx = {
+    signal: run.controller.signal,
+    sessionId: message.session ?? undefined,
+    scopeId: message.scope,
+    log: (text) => run.note('log', String(text).toWellFormed().slice(0, run.limits.line)),
+    emit: (event) => run.note('emit', event),
+    emitReasoning: (text) => run.note('reasoning', String(text).toWellFormed()),
+    setLabel: (label) => run.note('label', label),
+    env: (name) => (run.durable || !Object.hasOwn(message.env, name) ? undefined : message.env[name]),
+    fs: { readRepoFile: (path) => run.read(path) },
+  };
+  if (message.callId !== null) ctx.callId = message.callId;
+  for (const name of message.methods) if (Object.hasOwn(MEMBERS, name)) ctx[name] = MEMBERS[name](run);
+  return ctx;
+}
+
+/** A definition with its functions replaced by slots, as JSON text. */
+export function describeValue(value) {
+  const seen = [];
+  const slots = (item) => {
+    if (typeof item === 'function') return { $fn: item.name || true };
+    if (item === null || typeof item !== 'object' || typeof item.toJSON === 'function' || seen.includes(item)) return item;
+    seen.push(item);
+    const out = Array.isArray(item) ? item.map(slots) : Object.fromEntries(Object.entries(item).map(([key, part]) => [key, slots(part)]));
+    seen.pop();
+    return out;
+  };
+  return toJson(slots(value));
+}

@@ -1,0 +1,141 @@
+"""The ctx object: it has a member only where the run may use it, and every member works taken off the object."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any, cast
+
+from .run import Message, Run
+from .values import iso, well_formed
+
+_OPTION_KEYS = {
+    "input_type": "inputType",
+    "allow_edits": "allowEdits",
+    "eligible_answerers": "eligibleAnswerers",
+    "exclude_answerers": "excludeAnswerers",
+    "expires_at": "expiresAt",
+    "timeout_ms": "timeoutMs",
+    "on_expire": "onExpire",
+}
+
+
+class Members:
+    """A namespace of closures."""
+
+    def bind(self, name: str, member: Any) -> None:
+        """Under its wire name and the way Python spells it."""
+        setattr(self, name, member)
+        setattr(self, _snake(name), member)
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
+
+
+def _name(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _options(args: object, extra: Mapping[str, Any]) -> object:
+    """What a question was asked with, keys as they are on the wire."""
+    if isinstance(args, Mapping):
+        given = {**cast("Mapping[str, Any]", args), **extra}
+    elif extra:
+        given = {**({"question": args} if args is not None else {}), **extra}
+    else:
+        return args
+    return {_OPTION_KEYS.get(key, key): value for key, value in given.items()}
+
+
+def _time(when: object) -> object:
+    if isinstance(when, datetime.datetime):
+        return iso(when)
+    if isinstance(when, str | int | float) and not isinstance(when, bool):
+        return when
+    raise TypeError("ctx.sleep_until needs a datetime, milliseconds since 1970 or an ISO time")
+
+
+def make_context(run: Run, message: Message) -> Members:
+    variables: dict[str, str] = message["env"]
+    ctx = Members()
+    ctx.bind("signal", run.signal)
+    ctx.bind("sessionId", message["session"])
+    ctx.bind("scopeId", message["scope"])
+    for name, member in _notes(run).items():
+        ctx.bind(name, member)
+
+    def env(name: str) -> str | None:
+        return None if run.durable else variables.get(name)
+
+    ctx.bind("env", env)
+    files = Members()
+    files.bind("readRepoFile", run.read)
+    ctx.bind("fs", files)
+    if message["callId"] is not None:
+        ctx.bind("callId", message["callId"])
+    members = _members(run)
+    for name in message["methods"]:
+        if name in members:
+            ctx.bind(name, members[name])
+    return ctx
+
+
+def _notes(run: Run) -> dict[str, Any]:
+    def log(text: object) -> None:
+        run.note("log", well_formed(str(text)[: run.line_limit]))
+
+    def emit(event: object) -> None:
+        run.note("emit", event)
+
+    def emit_reasoning(text: object) -> None:
+        run.note("reasoning", well_formed(str(text)))
+
+    def set_label(label: object = None, **parts: str) -> None:
+        run.note("label", parts if label is None else label)
+
+    return {"log": log, "emit": emit, "emitReasoning": emit_reasoning, "setLabel": set_label}
+
+
+def _members(run: Run) -> dict[str, Any]:
+    def call_tool(name: str, params: Any = None, **more: Any) -> Any:
+        given: Any = {} if params is None else params
+        return run.call("tool", _name(name), {**given, **more} if more else given)
+
+    def call_subagent(name: str, task: str, input: Any = None, opts: Any = None, **more: Any) -> Any:
+        return run.call("subagent", _name(name), [task, input, {**(opts or {}), **more} if more else opts])
+
+    def request_input(args: Any = None, **options: Any) -> Any:
+        return run.call("input", "", _options(args if args is not None or options else {}, options))
+
+    def wait_for_approval(prompt: Any = None, **options: Any) -> Any:
+        if isinstance(prompt, str) and options:
+            prompt = {"prompt": prompt}
+        return run.call("approval", "", _options(prompt if prompt is not None or options else "", options))
+
+    def sleep_until(when: object) -> Any:
+        return run.call("sleep", "", _time(when))
+
+    def now() -> float:
+        return run.clock
+
+    def with_options(kind: str) -> Any:
+        def member(*args: Any, **options: Any) -> Any:
+            name = "" if kind == "exec" or not args else _name(args[0])
+            return run.call(kind, name, [*args, options] if options else list(args))
+
+        return member
+
+    return {
+        "callTool": call_tool,
+        "callSubagent": call_subagent,
+        "requestInput": request_input,
+        "waitForApproval": wait_for_approval,
+        "sleepUntil": sleep_until,
+        "step": run.step,
+        "now": now,
+        "random": run.generator.random,
+        "request": with_options("request"),
+        "store": with_options("store"),
+        "exec": with_options("exec"),
+    }

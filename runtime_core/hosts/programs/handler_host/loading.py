@@ -1,0 +1,115 @@
+"""Handler files as modules of namespace packages, so that relative imports of shared files work."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from typing import Any
+
+Handler = Callable[[Any, Any], Any]
+
+_UNSTEADY = {
+    "time": {"time", "time_ns", "monotonic", "perf_counter"},
+    "datetime": {"now", "utcnow", "today"},
+    "date": {"today"},
+    "uuid": {"uuid1", "uuid4"},
+    "random": {"random", "randint", "randrange", "choice", "choices", "shuffle", "sample", "uniform"},
+    "secrets": {"token_hex", "token_bytes", "token_urlsafe", "choice", "randbelow"},
+    "os": {"urandom"},
+    "asyncio": {"wait"},
+}
+
+
+class LoadError(Exception):
+    def __init__(self, message: str, code: str = "load-failed") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Loader:
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._modules: dict[str, types.ModuleType] = {}
+        self._checked: set[str] = set()
+
+    def load(self, entry: str) -> types.ModuleType:
+        """Raises `LoadError` with file and line. Runs outside of every run: a module's state belongs to none."""
+        module = self._modules.get(entry)
+        if module is None:
+            module = self._modules[entry] = self._import(entry)
+        return module
+
+    def handler(self, entry: str) -> Handler:
+        found = getattr(self.load(entry), "handler", None)
+        if not callable(found):
+            raise LoadError(f"{entry} has no handler: define async def handler(params, ctx)", "no-handler")
+        return found
+
+    def unsteady(self) -> list[str]:
+        """Places, in modules not looked at before, that give another value on every pass of a durable run."""
+        found: list[str] = []
+        prefix = self._root + os.sep
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if isinstance(file, str) and file.startswith(prefix) and file not in self._checked:
+                self._checked.add(file)
+                found += [f"{file.removeprefix(prefix)}:{place}" for place in _unsteady_places(file)]
+        return found
+
+    def _import(self, entry: str) -> types.ModuleType:
+        path = os.path.join(self._root, *entry.split("/"))
+        name = entry.removesuffix(".py").replace("/", ".")
+        self._packages(name.split(".")[:-1])
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise LoadError(f"{entry} is not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException as error:
+            del sys.modules[name]
+            raise LoadError(f"{entry} cannot be loaded: {self._describe(error)}") from error
+        return module
+
+    def _packages(self, parts: list[str]) -> None:
+        for i in range(1, len(parts) + 1):
+            name = ".".join(parts[:i])
+            if name not in sys.modules:
+                package = types.ModuleType(name)
+                package.__path__ = [os.path.join(self._root, *parts[:i])]
+                sys.modules[name] = package
+
+    def _describe(self, error: BaseException) -> str:
+        if isinstance(error, SyntaxError) and error.filename:
+            place = f"{error.filename}:{error.lineno}"
+            text = error.msg
+        else:
+            frames = traceback.extract_tb(error.__traceback__)
+            own = [frame for frame in frames if frame.filename.startswith(self._root + os.sep)]
+            place = f"{own[-1].filename}:{own[-1].lineno}" if own else ""
+            text = str(error)
+        at = f" at {place.removeprefix(self._root + os.sep)}" if place else ""
+        return f"{type(error).__name__}: {text}{at}"
+
+
+def _unsteady_places(file: str) -> list[str]:
+    try:
+        with open(file, encoding="utf-8") as source:
+            tree = ast.parse(source.read())
+    except (OSError, SyntaxError, ValueError):
+        return []
+    places: list[str] = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        owner = node.func.value
+        name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
+        if node.func.attr in _UNSTEADY.get(name, ()):
+            places.append(f"{node.lineno}: {name}.{node.func.attr}() differs on every pass of a durable run")
+    return places

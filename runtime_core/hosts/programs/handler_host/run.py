@@ -1,0 +1,314 @@
+"""One run of a handler: numbers its calls, replays recorded results in recorded order, holds what must wait."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .turns import Turns, current_run, in_step
+from .values import CallError, CompositeCallError, TooLarge, Writer, digest, error_in, error_out, to_json
+
+STUCK_S = 5.0  # local input and output between two calls of a replay may take this long
+
+Message = dict[str, Any]
+
+
+@dataclass
+class Port:
+    """What a run needs of its process."""
+
+    loop: asyncio.AbstractEventLoop
+    turns: Turns
+    send: Callable[[Message], None]
+    forget: Callable[[Run], None]
+    real_call_later: Callable[..., asyncio.TimerHandle]
+    value_limit: int
+    line_limit: int
+
+
+class Signal(asyncio.Event):
+    """``ctx.signal``: set when the run is cancelled."""
+
+    reason: str | None = None
+
+    @property
+    def aborted(self) -> bool:
+        return self.is_set()
+
+
+class Run:
+    def __init__(self, message: Message, port: Port) -> None:
+        self.id: int = message["run"]
+        self.durable: bool = message["durable"]
+
+        self.clock = int(message["t0"])
+        self.generator = random.Random(message["seed"])
+        self.signal = Signal()
+        self.task: asyncio.Task[None] | None = None
+        self._port = port
+
+        self.seq = 0
+        journal: list[Message] = message["journal"]
+        self._queue = journal  # results to hand out, in the order in which they have to be handed out
+        self._at = 0
+        self._to_replay = len(journal)
+        self._known = {record["seq"]: record for record in [*journal, *message["started"]]}
+        self._recorded = {record["seq"] for record in journal}
+        self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._reads: dict[int, asyncio.Future[str]] = {}
+        self._read_count = 0
+        self._notes = 0
+
+        self.handled = 0  # messages of this run
+        self.is_loading = True
+        self.is_restless = True
+        self.is_aborted = False
+        self.is_dead = False
+        self._steps: set[asyncio.Task[None]] = set()
+        self._is_pumping = False
+        self._pump_task: asyncio.Task[None] | None = None
+        self._is_stirring = False
+        self._stuck: asyncio.TimerHandle | None = None
+
+    @property
+    def is_replaying(self) -> bool:
+        return self._to_replay > 0
+
+    @property
+    def line_limit(self) -> int:
+        return self._port.line_limit
+
+    @property
+    def has_open_calls(self) -> bool:
+        return bool(self._pending or self._reads or self._steps)
+
+    # ---- what the handler does -------------------------------------------------------------------------
+
+    def call(
+        self, kind: str, name: str, args: Any, work: Callable[[Message], None] | None = None
+    ) -> asyncio.Future[Any]:
+        """A plain function: the number is taken when it is called, not when the result is awaited."""
+        future: asyncio.Future[Any] = self._port.loop.create_future()
+        if self.is_dead:
+            return future
+        if in_step.get():
+            raise CompositeCallError(
+                "call-inside-step", f"a ctx call ({kind} {name}) was made inside ctx.step; make it outside"
+            )
+        if self.is_aborted:
+            raise self._cancelled()
+        writer = Writer()
+        text = writer.text(args)
+        if len(text) > self._port.value_limit:
+            raise TooLarge("params-too-large", f"the parameters of {kind} {name}", len(text), self._port.value_limit)
+        made: Message = {"seq": self.seq, "kind": kind, "name": name, "digest": digest(args) if self.durable else ""}
+        made["args"] = text
+        self.seq += 1
+        if not self._matches(made):
+            return future
+        for what in writer.lost:
+            self.note("lossy", f"{kind} {name} {what}")
+        self._pending[made["seq"]] = future
+        if made["seq"] in self._recorded:
+            self._port.loop.call_soon(self.start_pump, context=contextvars.Context())
+        elif work is not None:
+            work(made)
+        else:
+            self._ask(made)
+        return future
+
+    def step(self, name: str, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        def begin(made: Message) -> None:
+            context = contextvars.copy_context()
+            task = self._port.loop.create_task(self._do_step(made, work), context=context)
+            self._steps.add(task)
+
+        return self.call("step", str(name), None, begin)
+
+    async def _do_step(self, made: Message, work: Callable[[], Any]) -> None:
+        in_step.set(True)
+        try:
+            value = work()
+            if inspect.isawaitable(value):
+                value = await value
+            text = to_json(value)
+            if len(text) > self._port.value_limit:
+                limit = self._port.value_limit
+                raise TooLarge("result-too-large", f"the result of step {made['name']}", len(text), limit)
+            outcome = {"ok": True, "value": text}
+        except Exception as error:
+            outcome = {"ok": False, "value": to_json(error_out(error, stack=False))}
+        task = asyncio.current_task()
+        if task is not None and not self.is_dead:
+            self._steps.discard(task)
+            self._ask(made | outcome)
+
+    def read(self, path: str) -> asyncio.Future[str]:
+        future: asyncio.Future[str] = self._port.loop.create_future()
+        if self.is_dead:
+            return future
+        if self.is_aborted:
+            raise self._cancelled()
+        number = self._read_count
+        self._read_count += 1
+        self._reads[number] = future
+        self._port.send({"t": "read", "run": self.id, "id": number, "path": str(path)})
+        return future
+
+    def note(self, kind: str, value: Any) -> None:
+        number = self._notes
+        self._notes += 1
+        if not self.is_replaying and not self.is_dead:
+            self._port.send({"t": "note", "run": self.id, "n": number, "kind": kind, "value": to_json(value)})
+
+    def clear_timer(self, seq: int) -> None:
+        if not self.is_dead:
+            self._port.send({"t": "cleared", "run": self.id, "seq": seq})
+
+    def _ask(self, made: Message) -> None:
+        self._port.send({"t": "call", "run": self.id, **made})
+        self.stir()
+
+    def _matches(self, made: Message) -> bool:
+        record = self._known.get(made["seq"])
+        if record is None:
+            return True
+        is_pause = made["kind"] in {"input", "approval"}
+        is_changed = record["digest"] != made["digest"]
+        if record["kind"] != made["kind"] or record["name"] != made["name"] or (is_pause and is_changed):
+            self.diverge(made["seq"], made)
+            return False
+        if is_changed:
+            what = {"seq": made["seq"], "kind": made["kind"], "name": made["name"]}
+            what |= {"recorded": record["digest"], "made": made["digest"]}
+            self._port.send({"t": "note", "run": self.id, "kind": "params-changed", "value": to_json(what)})
+        return True
+
+    # ---- what the runtime sends ------------------------------------------------------------------------
+
+    def result(self, message: Message) -> None:
+        self._queue.append(message)
+
+    def file(self, message: Message) -> None:
+        waiting = self._reads.pop(message["id"], None)
+        if waiting is None or waiting.done():
+            return
+        if message["ok"]:
+            waiting.set_result(message["value"])
+        else:
+            waiting.set_exception(error_in(message["value"]))
+
+    def start_pump(self) -> None:
+        if not self._is_pumping:
+            self._pump_task = self._port.loop.create_task(self.pump(), context=contextvars.Context())
+
+    async def pump(self, *, is_quiet: bool = False) -> None:
+        """Hands out one result, waits until nothing is ready, then the next; stops at a call not made yet."""
+        if self._is_pumping:
+            return
+        self._is_pumping = True
+        if not is_quiet:
+            await self._port.turns.over()
+        while self._can_deliver():
+            self._stuck_off()
+            self._deliver(self._queue[self._at])
+            self._at += 1
+            await self._port.turns.over()
+        self._is_pumping = False
+        if self._at == len(self._queue):
+            self._queue = []
+            self._at = 0
+        self.settle()
+
+    def _can_deliver(self) -> bool:
+        if self.is_dead or self._reads or self._at >= len(self._queue):
+            return False
+        return self._queue[self._at]["seq"] in self._pending
+
+    def _deliver(self, result: Message) -> None:
+        future = self._pending.pop(result["seq"])
+        if self._to_replay:
+            self._to_replay -= 1
+        self.clock = max(self.clock, int(result["at"]))
+        self.is_restless = True
+        if future.done():
+            return
+        if result["ok"]:
+            future.set_result(result["value"])
+        else:
+            future.set_exception(error_in(result["value"]))
+
+    def settle(self) -> None:
+        """Tells the parent that the handler waits; call it only when nothing is ready to run."""
+        if self.is_dead or self.is_loading or self._steps or self._is_pumping or self._reads:
+            return
+        if self._at < len(self._queue):
+            if self._stuck is None:
+                self._stuck = self._port.real_call_later(STUCK_S, self._on_stuck, self._at)
+        elif self.is_restless:
+            self.is_restless = False
+            self._port.send({"t": "waits", "run": self.id, "n": self.handled})
+
+    def stir(self) -> None:
+        """Something happened that no message asked for: look again when the turn is over."""
+        self.is_restless = True
+        if not self._is_stirring:
+            self._is_stirring = True
+            self._port.turns.over().add_done_callback(self._on_calm, context=contextvars.Context())
+
+    def _on_calm(self, _: asyncio.Future[None]) -> None:
+        self._is_stirring = False
+        self.settle()
+
+    def _on_stuck(self, at: int) -> None:
+        """The next recorded result belongs to a call that is not being made."""
+        if not self.is_dead and self._at == at < len(self._queue):
+            self.diverge(self._queue[at]["seq"], None)
+
+    def _stuck_off(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+
+    # ---- ends ------------------------------------------------------------------------------------------
+
+    def unmade(self) -> int | None:
+        """The first record whose call the handler never made, when it has ended."""
+        return min((seq for seq in self._known if seq >= self.seq), default=None)
+
+    def diverge(self, seq: int, made: Message | None) -> None:
+        self.end()
+        self._port.send({"t": "diverged", "run": self.id, "seq": seq, "made": made})
+
+    def abort(self, reason: str) -> None:
+        if self.is_dead or self.is_aborted:
+            return
+        self.is_aborted = True
+        self._queue = []
+        self._at = 0
+        self._to_replay = 0
+        self.signal.reason = reason
+        self.signal.set()
+        if self.task is not None:
+            self.task.cancel(reason)
+
+    def end(self) -> None:
+        """From here on the handler gets nothing any more. Its frames are kept: no ``finally`` of it may run."""
+        self.is_dead = True
+        self._stuck_off()
+        self._port.forget(self)
+
+    def _cancelled(self) -> CallError:
+        return CallError("AbortError", self.signal.reason or "the run was cancelled", "cancelled")
+
+
+def enter(run: Run) -> contextvars.Context:
+    """A fresh context in which everything belongs to ``run``."""
+    context = contextvars.Context()
+    context.run(current_run.set, run)
+    return context

@@ -1,0 +1,251 @@
+// The program that runs the TypeScript and JavaScript handlers of one repository revision, on Deno.
+// It speaks one JSON message per line over the standard streams; each of its own lines starts with RS and a nonce.
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describeValue, makeContext } from './context.mjs';
+import { captureOutput, catchUnhandled, refuseExit, virtualClock, virtualRandom, virtualTimers } from './guards.mjs';
+import { installResolver } from './resolver.mjs';
+import { context, currentRun, Run, tick, tooLarge } from './run.mjs';
+import { CompositeCallError, errorOut, toJson } from './values.mjs';
+
+const PROTO = 1;
+const LOAD_MS = 10_000;
+const realExit = Deno.exit;
+const readInput = Deno.stdin.read.bind(Deno.stdin);
+const writeOutput = Deno.stdout.writeSync.bind(Deno.stdout);
+const memoryUsage = Deno.memoryUsage;
+const realTimeout = setTimeout;
+const realClear = clearTimeout;
+const immediate = setImmediate;
+const now = performance.now.bind(performance);
+const encoder = new TextEncoder();
+
+let root = '';
+let rootUrl = '';
+let mark = '';
+let limits = {};
+const runs = new Map();
+const modules = new Map();
+
+// ---- output: everything said in one turn leaves in one write -------------------------------------------
+let output = '';
+
+function send(message) {
+  if (output === '') immediate(flush);
+  output += `${mark}${JSON.stringify(message)}\n`;
+}
+
+function flush() {
+  let bytes = encoder.encode(output);
+  output = '';
+  while (bytes.length > 0) bytes = bytes.subarray(writeOutput(bytes));
+}
+
+let lineSecond = 0;
+let lineCount = 0;
+
+function say(level, text) {
+  const second = Math.floor(now() / 1000);
+  if (second !== lineSecond) {
+    if (lineCount > limits.lines) send({ t: 'note', kind: 'console', value: toJson({ level: 'warn', text: `${lineCount - limits.lines} lines were dropped` }) });
+    lineSecond = second;
+    lineCount = 0;
+  }
+  if (++lineCount > limits.lines) return;
+  const value = { level, text: text.slice(0, limits.line).toWellFormed() };
+  const run = currentRun();
+  if (run) run.note('console', value);
+  else send({ t: 'note', kind: 'console', value: toJson(value) });
+}
+
+function unhandled(reason) {
+  const run = currentRun();
+  if (run?.aborted || run?.dead) return;
+  send({ t: 'note', ...(run && { run: run.id }), kind: 'unhandled', value: toJson(readable(errorOut(reason))) });
+}
+
+// ---- loading -------------------------------------------------------------------------------------------
+const readable = (error) => {
+  const clean = (text) => text?.replaceAll(rootUrl, '');
+  return { ...error, message: clean(error.message), ...(error.stack && { stack: clean(error.stack) }) };
+};
+
+function loadFailure(entry, reason) {
+  const error = readable(errorOut(reason));
+  const place = /[\w@./ -]+\.[cm]?[jt]sx?:\d+:\d+/;
+  const at = place.test(error.message) ? '' : (place.exec(error.stack ?? '')?.[0] ?? '');
+  return Object.assign(new Error(`${entry} cannot be loaded: ${error.message}${at && ` at ${at.trim()}`}`), { name: error.name, code: 'load-failed', stack: error.stack });
+}
+
+/** Runs once per process and outside of every run: the state of a module belongs to no run. */
+function load(entry) {
+  let loading = modules.get(entry);
+  if (!loading) {
+    loading = context.exit(() => importWithin(entry));
+    modules.set(entry, loading);
+    loading.catch(() => modules.delete(entry));
+  }
+  return loading;
+}
+
+async function importWithin(entry) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = realTimeout(() => reject(new Error(`it was not loaded after ${LOAD_MS / 1000} s`)), LOAD_MS);
+  });
+  try {
+    return await Promise.race([import(pathToFileURL(join(root, entry)).href), late]);
+  } catch (error) {
+    throw loadFailure(entry, error);
+  } finally {
+    realClear(timer);
+  }
+}
+
+function handlerOf(module, entry) {
+  const found = module.default;
+  if (typeof found === 'function') return found;
+  for (const name of ['handler', 'handle']) if (typeof found?.[name] === 'function') return found[name].bind(found);
+  throw Object.assign(new Error(`${entry} has no handler: export a function as default`), { code: 'no-handler' });
+}
+
+// ---- runs ----------------------------------------------------------------------------------------------
+function start(message) {
+  const run = new Run(message, { send, limits, forget: (id) => runs.delete(id) });
+  runs.set(run.id, run);
+  context.run({ run, step: false }, () => void perform(run, message));
+  return run;
+}
+
+async function perform(run, message) {
+  try {
+    const handler = handlerOf(await load(message.entry), message.entry);
+    run.loading = false;
+    run.stir();
+    const value = await handler(message.params, makeContext(run, message));
+    if (!run.dead) finish(run, value);
+  } catch (error) {
+    run.loading = false;
+    if (!run.dead) conclude(run, { ok: false, error: readable(errorOut(error)) });
+  }
+}
+
+function finish(run, value) {
+  const warn = [];
+  const text = toJson(value, { warn });
+  if (text.length > limits.value) throw tooLarge('result-too-large', 'the result', text.length, limits.value);
+  const unmade = run.durable && !run.aborted ? run.unmade() : null;
+  if (unmade === null) conclude(run, { ok: true, value: text, warn });
+  else run.diverge(unmade, null);
+}
+
+function conclude(run, outcome) {
+  run.end();
+  send({ t: 'done', run: run.id, ...outcome });
+}
+
+async function describe(message) {
+  try {
+    const module = await load(message.entry);
+    send({ t: 'described', id: message.id, ok: true, value: describeValue(module.default), exports: Object.keys(module) });
+  } catch (error) {
+    send({ t: 'described', id: message.id, ok: false, error: readable(errorOut(error)) });
+  }
+}
+
+// ---- input: one message per turn, so that the first one without an ack names who blocks -----------------
+const inbox = [];
+let draining = false;
+let handled = 0;
+
+function handle(message, run) {
+  switch (message.t) {
+    case 'run':
+      return start(message);
+    case 'result':
+      run?.queue.push(message);
+      break;
+    case 'file':
+      run?.readDone(message);
+      break;
+    case 'abort':
+      run?.abort(message.reason);
+      break;
+    case 'drop':
+      run?.end();
+      break;
+    case 'describe':
+      void describe(message);
+      break;
+    case 'stop':
+      if (runs.size === 0) realExit(0);
+  }
+  return run;
+}
+
+async function drain() {
+  if (draining) return;
+  draining = true;
+  for (let message = inbox.shift(); message; message = inbox.shift()) {
+    const run = handle(message, runs.get(message.run));
+    if (message.t !== 'result') await tick();
+    if (run && (message.t === 'result' || message.t === 'file')) await run.pump(true);
+    handled++;
+    if (run) {
+      run.handled++;
+      run.restless = true;
+      run.settle();
+    }
+    send({ t: 'ack', n: handled });
+  }
+  draining = false;
+}
+
+function receive(line) {
+  const message = JSON.parse(line);
+  if (message.t === 'ping') send({ t: 'pong', n: message.n, memory: memoryUsage().rss, frozen: 0 });
+  else inbox.push(message);
+}
+
+function initialise(line) {
+  const message = JSON.parse(line);
+  if (message.proto !== PROTO) realExit(64);
+  root = message.root;
+  rootUrl = `${pathToFileURL(root).href}/`;
+  mark = `\x1e${message.nonce}`;
+  limits = message.limits;
+  installResolver(root);
+  globalThis.CompositeCallError = CompositeCallError;
+  virtualClock();
+  virtualRandom();
+  virtualTimers();
+  captureOutput(say);
+  refuseExit();
+  catchUnhandled(unhandled);
+  send({ t: 'ready', proto: PROTO, engine: 'deno', version: Deno.version.deno });
+}
+
+async function main() {
+  const decoder = new TextDecoder();
+  const buffer = new Uint8Array(1 << 18);
+  let parts = []; // of an unfinished line; no byte is looked at twice
+  let take = (line) => {
+    initialise(line);
+    take = receive;
+  };
+  for (let size = await readInput(buffer); size !== null; size = await readInput(buffer)) {
+    const text = decoder.decode(buffer.subarray(0, size), { stream: true });
+    let from = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+      parts.push(text.slice(from, end));
+      take(parts.join(''));
+      parts = [];
+      from = end + 1;
+    }
+    parts.push(text.slice(from));
+    void drain();
+  }
+  realExit(0);
+}
+
+await main();

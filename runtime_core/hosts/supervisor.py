@@ -1,0 +1,70 @@
+"""The handler processes of one runtime: one per repository revision and language, started on demand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from runtime_core.hosts import deno, python
+from runtime_core.hosts.base import HandlerJob, HostRepo, HostUnavailable, Language, LegEvents
+from runtime_core.hosts.leg import HostLeg
+from runtime_core.hosts.process import HostProcess
+
+
+class HandlerHosts:
+    """Implements `Hosts`. ``cache_dir`` takes what the engines cache (compiled code), never the repository."""
+
+    def __init__(self, cache_dir: Path) -> None:
+        self._cache_dir = cache_dir
+        self._current: dict[tuple[HostRepo, Language], HostProcess] = {}
+        self._locks = defaultdict[tuple[HostRepo, Language], asyncio.Lock](asyncio.Lock)
+        self._all: set[HostProcess] = set()
+        self._suspects: set[tuple[Path, str]] = set()
+        self._is_closed = False
+
+    async def start(self, repo: HostRepo, job: HandlerJob, events: LegEvents) -> HostLeg:
+        if (repo.root, job.entry) in self._suspects:
+            alone = await self._launch(repo, job.language)
+            leg = alone.start(job, events)
+            alone.retire()
+            return leg
+        return (await self._process(repo, job.language)).start(job, events)
+
+    async def describe(self, repo: HostRepo, language: Language, entry: str) -> Mapping[str, Any]:
+        return await (await self._process(repo, language)).describe(entry)
+
+    async def retire(self, repo: HostRepo) -> None:
+        for key in [key for key in self._current if key[0] == repo]:
+            self._current.pop(key).retire()
+
+    async def close(self) -> None:
+        self._is_closed = True
+        await asyncio.gather(*(process.close() for process in list(self._all)))
+
+    async def _process(self, repo: HostRepo, language: Language) -> HostProcess:
+        key = (repo, language)
+        async with self._locks[key]:
+            current = self._current.get(key)
+            if current is None or not current.takes_more:
+                if current is not None:
+                    current.retire()
+                current = self._current[key] = await self._launch(repo, language)
+            return current
+
+    async def _launch(self, repo: HostRepo, language: Language) -> HostProcess:
+        if self._is_closed:
+            raise HostUnavailable("The runtime is closing; no handler can be started any more.")
+        root = repo.root.resolve()
+        engine = deno if language == "typescript" else python
+
+        def lost(process: HostProcess, suspects: frozenset[str]) -> None:
+            """Entries that may have brought a process down run in processes of their own from now on."""
+            self._all.discard(process)
+            self._suspects |= {(repo.root, entry) for entry in suspects if entry}
+
+        process = await HostProcess.launch(root, language, engine.launch(root, self._cache_dir), lost)
+        self._all.add(process)
+        return process
