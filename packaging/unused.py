@@ -1,7 +1,7 @@
 """Names that nothing uses (vulture), without those that only a framework calls.
 
-Qt and asyncio call overrides by their own names, click calls what it decorates: the names are read from the frameworks
-themselves, so nobody keeps a whitelist. What only tests use counts as unused. Exit code 1 if there is any.
+Qt and asyncio call overrides by their own names, click and pydantic call what they decorate: the names are read from
+the frameworks themselves, so nobody keeps a whitelist. What only tests use counts as unused. Exit code 1 if any is.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from vulture import Vulture
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("inbox_app", "runtime_core", "packaging")
-CALLED_BY_CLICK = ["@*.command*", "@command*", "@*.group*"]
-# Set for others to read: the interpreter, the logging package.
-SWITCHES = ["dont_write_bytecode", "raiseExceptions"]
+CALLED_BY_DECORATOR = ["@*.command*", "@command*", "@*.group*", "@*validator*"]
+# Set for others to read (the interpreter, logging, pydantic, types, handlers), or only to keep a task alive.
+SWITCHES = ["dont_write_bytecode", "raiseExceptions", "model_config", "__*__", "aborted", "_*_task"]
 # Modules that spell out what a file or a message may hold, read yet or not.
 SHAPES = ("inbox_app/gateway/base.py", "runtime_core/wire/", "runtime_core/repo/", "runtime_core/hosts/base.py")
 
 
 def unused() -> list[str]:
     names = [*SWITCHES, *_public(_classes(QtCore, QtGui, QtNetwork, QtSvg, QtWidgets)), *_public(_protocols())]
-    finder: Any = Vulture(ignore_names=names, ignore_decorators=CALLED_BY_CLICK)
+    finder: Any = Vulture(ignore_names=names, ignore_decorators=CALLED_BY_DECORATOR)
     finder.scavenge([str(ROOT / folder) for folder in PRODUCT])
     return [_line(item) for item in finder.get_unused_code(min_confidence=60) if not _is_shape(item)]
 
