@@ -59,7 +59,11 @@ class TextCard(Card):
 
     def _show_notice(self) -> None:
         count = count_hidden(self._field.text())
-        self._notice.setText(self.tr("%n hidden character(s), sent as typed", "", count))
+        one, many = (
+            self.tr("1 hidden character, sent as typed"),
+            self.tr("%n hidden characters, sent as typed", "", count),
+        )
+        self._notice.setText(one if count == 1 else many)
         self._notice.setVisible(count > 0)
 
     @Slot()

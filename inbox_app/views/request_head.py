@@ -1,0 +1,227 @@
+"""The head of the reading pane: where it comes from, what is asked, the facts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from PySide6.QtCore import QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from inbox_app.gateway import values
+from inbox_app.gateway.base import Pause, Run
+from inbox_app.theme.style import rounded
+from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import RADIUS_TAG, SPACE_1, SPACE_2, SPACE_3, SPACE_6, Role
+from inbox_app.widgets.hidden_text import reveal
+from inbox_app.widgets.marked_label import MarkedLabel
+from inbox_app.widgets.plain_label import PlainLabel
+
+TICK_MS = 10_000
+TAG_HEIGHT = 20
+LINE = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    label: str
+    text: str
+    role: Role = "text"
+    strong: bool = False
+
+
+class RequestHead(QWidget):
+    """Also the neutral place for the focus: keys that arrive here do nothing."""
+
+    def __init__(self, theme: Theme, clock: Callable[[], float] = time.time, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._clock = clock
+        self._pause: Pause | None = None
+        self._tag = _Tag(theme, self)
+        self._connection = PlainLabel("", theme, "body", "text", self, strong=True)
+        self._run = PlainLabel("", theme, "meta", "muted", self)
+        self._run.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._tool = PlainLabel("", theme, "mono", "muted", self, elide=True)
+        self._title = MarkedLabel("", theme, "title", parent=self, lines=3)
+        self._facts = QGridLayout()
+        self._facts.setContentsMargins(0, 0, 0, 0)
+        self._facts.setHorizontalSpacing(theme.px(SPACE_3))
+        self._facts.setVerticalSpacing(theme.px(SPACE_1))
+        self._facts.setColumnMinimumWidth(0, theme.px(52))
+        self._facts.setColumnMinimumWidth(2, theme.px(44))
+        self._facts.setColumnStretch(1, 1)
+        self._facts.setColumnStretch(3, 1)
+        self._fact_labels: list[PlainLabel] = []
+        self._build()
+        self._ticker = QTimer(self)
+        self._ticker.setInterval(TICK_MS)
+        self._ticker.timeout.connect(self._on_tick)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    @property
+    def is_title_cut(self) -> bool:
+        return self._title.is_cut()
+
+    def show_pause(self, pause: Pause, *, production: bool) -> None:
+        self._pause = pause
+        self._show_origin(pause.connection, pause.run_id, pause.tool, production=production)
+        self._title.show_text(pause.question or self.tr("A question without words"))
+        self.setAccessibleName(reveal(pause.question)[:1000])
+        self._on_tick()
+        self._ticker.start()
+
+    def show_run(self, run: Run, title: str, *, production: bool) -> None:
+        self._pause = None
+        self._ticker.stop()
+        self._show_origin(run.connection, run.id, run.tool, production=production)
+        self._title.show_text(title)
+        self.setAccessibleName(title)
+        self._show_facts(self._run_facts(run))
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._theme.px(480), self.heightForWidth(self.width()))
+
+    def _build(self) -> None:
+        theme = self._theme
+        origin = QHBoxLayout()
+        origin.setContentsMargins(0, 0, 0, 0)
+        origin.setSpacing(theme.px(SPACE_3))
+        origin.addWidget(self._tag)
+        origin.addWidget(self._connection)
+        origin.addWidget(self._run)
+        origin.addWidget(self._tool, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(SPACE_6), theme.px(14), theme.px(SPACE_6), theme.px(SPACE_3))
+        column.setSpacing(theme.px(SPACE_2))
+        line = QWidget(self)
+        line.setLayout(origin)
+        line.setFixedHeight(theme.px(LINE))
+        column.addWidget(line)
+        column.addWidget(self._title)
+        column.addLayout(self._facts)
+
+    def _show_origin(self, connection: str, run_id: str, tool: str, *, production: bool) -> None:
+        self._tag.setVisible(production)
+        self._connection.setVisible(not production)
+        self._tag.show_name(reveal(connection))
+        self._connection.setText(reveal(connection))
+        self._run.setText(self.tr("run {id}").format(id=reveal(run_id)))
+        self._tool.setText(reveal(tool))
+
+    def _show_facts(self, columns: tuple[list[Fact], list[Fact]]) -> None:
+        theme = self._theme
+        facts = [(side, row, fact) for side, column in enumerate(columns) for row, fact in enumerate(column)]
+        while len(self._fact_labels) < 2 * len(facts):
+            self._fact_labels.append(
+                PlainLabel("", theme, "meta", "muted", self, elide=len(self._fact_labels) % 2 == 1)
+            )
+        for label in self._fact_labels:
+            self._facts.removeWidget(label)
+            label.hide()
+        for at, (side, row, fact) in enumerate(facts):
+            name, text = self._fact_labels[2 * at], self._fact_labels[2 * at + 1]
+            name.setText(fact.label)
+            text.setText(reveal(fact.text))
+            text.set_role(fact.role)
+            text.set_strong(fact.strong)
+            self._facts.addWidget(name, row, 2 * side)
+            self._facts.addWidget(text, row, 2 * side + 1)
+            name.show()
+            text.show()
+
+    def _pause_facts(self, pause: Pause) -> tuple[list[Fact], list[Fact]]:
+        now = self._clock()
+        left = [Fact(self.tr("Asked by"), pause.path[-1] if pause.path else pause.tool)]
+        if pause.requested_by:
+            left.append(Fact(self.tr("For"), pause.requested_by))
+        if len(pause.path) > 1:
+            left.append(Fact(self.tr("Path"), " › ".join(pause.path)))
+        since = self.tr("{age}, since {time}").format(age=age(now - pause.asked_at), time=_moment(pause.asked_at, now))
+        right = [Fact(self.tr("Waiting"), since)]
+        if pause.expires_at is not None:
+            left_over = pause.expires_at - now
+            when = _moment(pause.expires_at, now)
+            text = (
+                self.tr("{time}, in {age}").format(time=when, age=age(left_over))
+                if left_over > 0
+                else self.tr("{time}, passed").format(time=when)
+            )
+            right.append(Fact(self.tr("Due"), text, "due", strong=True))
+            right.append(Fact(self.tr("Then"), self._then(pause)))
+        return left, right
+
+    def _then(self, pause: Pause) -> str:
+        if isinstance(pause.on_expire, dict) and "value" in pause.on_expire:
+            return self.tr("{value} is taken as the answer").format(value=values.compact(pause.on_expire["value"], 60))
+        return self.tr("the call fails, nothing is approved")
+
+    def _run_facts(self, run: Run) -> tuple[list[Fact], list[Fact]]:
+        now = self._clock()
+        left = [Fact(self.tr("For"), run.requested_by)] if run.requested_by else []
+        right = [Fact(self.tr("Started"), _moment(run.created_at, now))]
+        if run.finished_at is not None:
+            left.append(Fact(self.tr("Took"), age(run.finished_at - run.created_at)))
+            right.append(Fact(self.tr("Ended"), _moment(run.finished_at, now)))
+        elif run.wake_at is not None:
+            right.append(Fact(self.tr("Wakes"), _moment(run.wake_at, now)))
+        return left, right
+
+    @Slot()
+    def _on_tick(self) -> None:
+        if self._pause is not None:
+            self._show_facts(self._pause_facts(self._pause))
+
+
+class _Tag(QWidget):
+    """The filled tag of a production connection."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._text = ""
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self.update)
+
+    def show_name(self, name: str) -> None:
+        self._text = self.tr("PROD {name}").format(name=name)
+        self.setAccessibleName(self._text)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        width = self._theme.metrics("label").horizontalAdvance(self._text)
+        return QSize(width + 2 * self._theme.px(SPACE_2) + 2, self._theme.px(TAG_HEIGHT))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillPath(rounded(self.rect(), RADIUS_TAG), self._theme.color("production"))
+        painter.setPen(self._theme.color("on_prod"))
+        painter.setFont(self._theme.font("label"))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self._text)
+        painter.end()
+
+
+def age(seconds: float) -> str:
+    """How long, in the two largest units that matter: 4s, 18m, 2h 05m, 3d 4h."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    minutes = whole // 60
+    if minutes < 60:
+        return f"{minutes}m"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours}h {minutes:02}m"
+    days, hours = divmod(hours, 24)
+    return f"{days}d {hours}h"
+
+
+def _moment(at: float, now: float) -> str:
+    """A time of today, or a date and a time."""
+    when = datetime.fromtimestamp(at)
+    return when.strftime("%H:%M" if when.date() == datetime.fromtimestamp(now).date() else "%Y-%m-%d %H:%M")
