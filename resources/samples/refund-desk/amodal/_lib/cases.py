@@ -1,16 +1,14 @@
 """The cases, orders and customers of the sample; a real desk would ask its own systems."""
 
-from decimal import Decimal
-
 CASES = {
-    "rf-2094": {"order_id": 3544790567247868102, "amount": Decimal("120.00"), "note": "Parcel came back unopened"},
-    "rf-2031": {"order_id": 3544790567247868044, "amount": Decimal("18.40"), "note": "Wrong size, exchanged in store"},
+    "rf-2094": {"order_id": 3544790567247868102, "amount": 120.00, "note": "Parcel came back unopened"},
+    "rf-2031": {"order_id": 3544790567247868044, "amount": 18.40, "note": "Wrong size, exchanged in store"},
 }
 
 ORDERS = {
-    3544790567247868102: {"customer": "C-88", "total": Decimal("164.90"), "currency": "EUR", "paid_by": "card"},
-    3544790567247868044: {"customer": "C-1204", "total": Decimal("18.40"), "currency": "EUR", "paid_by": "card"},
-    3544790567247867990: {"customer": "C-511", "total": Decimal("64.00"), "currency": "EUR", "paid_by": "card"},
+    3544790567247868102: {"customer": "C-88", "total": 164.90, "currency": "EUR", "paid_by": "card"},
+    3544790567247868044: {"customer": "C-1204", "total": 18.40, "currency": "EUR", "paid_by": "card"},
+    3544790567247867990: {"customer": "C-511", "total": 64.00, "currency": "EUR", "paid_by": "card"},
 }
 
 CUSTOMERS = {

@@ -1,4 +1,4 @@
-"""Amounts of money: kept as decimals, so that 120.00 stays 120.00."""
+"""Amounts of money: compared and shown as decimals, handed on as they were given."""
 
 from decimal import Decimal, InvalidOperation
 
@@ -6,8 +6,8 @@ _SIGNS = {"EUR": "€", "GBP": "£", "USD": "$"}
 
 
 def cents(value):
-    """A number or text as an amount with two places, or None if it is not one."""
-    if isinstance(value, bool):
+    """A number as an amount with two places, or None if it is not one."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
         amount = Decimal(str(value))

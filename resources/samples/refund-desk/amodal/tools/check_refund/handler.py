@@ -15,7 +15,7 @@ async def handler(params, ctx):
     amount = cents(refund.get("amount"))
     if amount is None or amount <= 0:
         problems.append("The amount must be above zero, with at most two places.")
-    elif amount > order["total"]:
+    elif amount > cents(order["total"]):
         problems.append(f"The amount is more than the order's {show(order['total'], order['currency'])}.")
     expected = {"currency": order["currency"], "order_id": case["order_id"], "customer": order["customer"]}
     problems += [f"{key} must stay {expected[key]}." for key in FIXED if refund.get(key) != expected[key]]

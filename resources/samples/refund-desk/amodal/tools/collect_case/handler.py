@@ -5,13 +5,14 @@ from ..._lib.cases import CASES, find
 
 async def handler(params, ctx):
     case = find("case", CASES, params["case_id"])
+    amount = params.get("amount", case["amount"])
     order = await ctx.call_tool("load_order", {"order_id": case["order_id"]})
     customer, policy = await asyncio.gather(
         ctx.call_tool("load_customer", {"customer": order["customer"]}),
-        ctx.call_tool("check_policy", {"amount": case["amount"], "customer": order["customer"]}),
+        ctx.call_tool("check_policy", {"amount": amount, "customer": order["customer"]}),
     )
     refund = {
-        "amount": case["amount"],
+        "amount": amount,
         "currency": order["currency"],
         "order_id": case["order_id"],
         "customer": order["customer"],

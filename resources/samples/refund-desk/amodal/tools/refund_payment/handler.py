@@ -1,17 +1,15 @@
 from ..._lib.answers import is_yes
-from ..._lib.money import cents, show
+from ..._lib.money import show
 
 
 async def handler(params, ctx):
-    case_id = params.get("case_id", "rf-2094")
-    case = await ctx.call_tool("collect_case", {"case_id": case_id})
-    refund = {**case["refund"], "amount": cents(case["refund"]["amount"])}
-
-    approval = await approved_refund(ctx, case_id, case, refund)
+    case_id = params["case_id"]
+    case = await ctx.call_tool("collect_case", params)
+    approval = await approved_refund(ctx, case_id, case["refund"])
     if not approval["approved"]:
         return {"case_id": case_id, "refunded": False, "note": approval.get("note")}
-    refund = {**approval["refund"], "amount": cents(approval["refund"]["amount"])}
 
+    refund = approval["refund"]
     paid = await ctx.call_tool("issue_refund", {"case_id": case_id, "refund": refund})
     amount = show(refund["amount"], refund["currency"])
     mail = await ctx.request_input(
@@ -27,23 +25,24 @@ async def handler(params, ctx):
     return {"case_id": case_id, "refunded": True, "paid": paid, "mailed": mailed}
 
 
-async def approved_refund(ctx, case_id, case, refund):
+async def approved_refund(ctx, case_id, refund):
     """Ask until the payment is refused, or one is approved that can be paid as it was edited."""
-    problems = []
+    problems = await problems_of(ctx, case_id, refund)
+    if problems:
+        raise ValueError(" ".join(problems))
+    question = f"Refund {show(refund['amount'], refund['currency'])} to customer {refund['customer']}?"
+    prompt = question
     while True:
-        amount = show(refund["amount"], refund["currency"])
-        again = f"{' '.join(problems)} Please correct it. " if problems else ""
-        approval = await ctx.wait_for_approval(
-            {
-                "prompt": f"{again}Refund {amount} to customer {refund['customer']}?",
-                "context": refund,
-                "allow_edits": True,
-            }
-        )
+        approval = await ctx.wait_for_approval({"prompt": prompt, "context": refund, "allow_edits": True})
         if not approval["approved"]:
             return approval
         edited = approval.get("edits", refund)
-        checked = await ctx.call_tool("check_refund", {"case_id": case_id, "refund": edited})
-        if not checked["problems"]:
+        problems = await problems_of(ctx, case_id, edited)
+        if not problems:
             return {**approval, "refund": edited}
-        problems = checked["problems"]
+        prompt = f"{' '.join(problems)} {question}"
+
+
+async def problems_of(ctx, case_id, refund):
+    checked = await ctx.call_tool("check_refund", {"case_id": case_id, "refund": refund})
+    return checked["problems"]
