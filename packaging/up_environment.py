@@ -85,6 +85,7 @@ def try_quietly(command: Sequence[str | Path]) -> subprocess.CompletedProcess[st
         encoding="utf-8",
         errors="replace",
         check=False,
+        close_fds=False,  # the lock lives on in a program that outlives this one
     )
 
 
@@ -219,6 +220,7 @@ def _lock(root: Path) -> Generator[None]:
         if not _try_lock(file.fileno()):
             say(f"another set-up of {root} is running; waiting for it")
             _wait_lock(file.fileno())
+        os.set_inheritable(file.fileno(), True)
         yield
 
 
