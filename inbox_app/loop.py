@@ -7,6 +7,7 @@ qasync keeps no reference to a task and dies of nested Qt loops, so tasks are st
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -15,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
 
-from PySide6.QtCore import QEventLoop
+from PySide6.QtCore import QEventLoop, QObject, QTimer, Slot
 from PySide6.QtWidgets import QApplication, QDialog, QMenu
 
 os.environ["QT_API"] = "pyside6"  # otherwise qasync takes another binding if one is installed
@@ -25,15 +26,16 @@ import qasync
 from inbox_app.errors import NestedLoopError
 
 STOP_LIMIT_S = 5.0
+COLLECT_MS = 1000
 
 _log = logging.getLogger(__name__)
 
 
 class Tasks:
-    """Background work of the window. Errors go to ``on_error``; none is swallowed, none is lost."""
+    """Background work of the window. Errors are logged and go to ``on_error``; none is swallowed, none is lost."""
 
-    def __init__(self, on_error: Callable[[BaseException], None]) -> None:
-        self._on_error = on_error
+    def __init__(self, on_error: Callable[[BaseException], None] | None = None) -> None:
+        self.on_error = on_error
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
@@ -61,7 +63,35 @@ class Tasks:
         error = task.exception()
         if error is not None:
             _log.error("the task %s failed", task.get_name(), exc_info=error)
-            self._on_error(error)
+            if self.on_error is not None:
+                self.on_error(error)
+
+
+class Collector(QObject):
+    """Collects garbage on the window's thread only, so that no worker thread ever destroys an object of Qt."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        self._timer = QTimer(self)
+        self._timer.setInterval(COLLECT_MS)
+        self._timer.timeout.connect(self._on_timeout)
+        self._timer.start()
+
+    def close(self) -> None:
+        self._timer.stop()
+        gc.enable()
+        gc.unfreeze()
+
+    @Slot()
+    def _on_timeout(self) -> None:
+        """The oldest generation that has grown past its threshold."""
+        for generation in (2, 1, 0):
+            if gc.get_count()[generation] > gc.get_threshold()[generation]:
+                gc.collect(generation)
+                return
 
 
 def run(app: QApplication, main: Callable[[asyncio.Event], Coroutine[Any, Any, int]]) -> int:

@@ -11,6 +11,7 @@ from inbox_app.models.row_table import RowTable
 from inbox_app.models.wording import age, first_line, left, span
 from inbox_app.state.requests import Entry, Group, Header, Row
 from inbox_app.theme.tokens import Role
+from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.row_delegate import HeadLook, RowLook
 
 KNOWN_TYPES = frozenset({"text", "choice", "yesno"})
@@ -57,11 +58,11 @@ class InboxTable(RowTable[Row]):
 
 
 def _question(row: Entry) -> str:
-    return first_line(row.pause.question) or QCoreApplication.translate("inbox", "No question text")
+    return reveal(first_line(row.pause.question)) or QCoreApplication.translate("inbox", "No question text")
 
 
 def _detail(row: Entry) -> str:
-    path = " › ".join(first_line(name) for name in row.pause.path or (row.pause.tool,))
+    path = " › ".join(reveal(first_line(name)) for name in row.pause.path or (row.pause.tool,))
     return f"{row.pause.connection} · {path}"
 
 
@@ -69,7 +70,8 @@ def _icon(row: Entry) -> tuple[str, Role]:
     """The state icon: the first fact that is true, strongest first."""
     pause = row.pause
     facts: tuple[tuple[bool, str, Role], ...] = (
-        (row.gone, "circle-check", "muted"),
+        (row.mark == "answered", "circle-check", "answered"),
+        (row.gone and row.mark != "sending", "circle-minus", "muted"),
         (row.mark == "failed", "triangle-alert", "failed"),
         (row.mark == "held", "undo-2", "held"),
         (row.mark == "sending", "arrow-up-right", "sent"),
@@ -90,8 +92,10 @@ def _word(row: Entry, now: float) -> tuple[str, Role, str]:
     """The one state word of a row, its colour, and the icon that says the same."""
     translate = QCoreApplication.translate
     pause = row.pause
-    if row.gone:
-        return translate("inbox", "No longer open"), "muted", "circle-check"
+    if row.mark == "answered":
+        return translate("inbox", "Answered"), "answered", "circle-check"
+    if row.gone and row.mark != "sending":
+        return translate("inbox", "No longer open"), "muted", "circle-minus"
     if row.mark == "failed":
         return translate("inbox", "Failed to send"), "failed", "triangle-alert"
     if row.mark == "held":

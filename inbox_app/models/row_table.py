@@ -39,6 +39,10 @@ class RowTable(QAbstractTableModel, Generic[R]):
     def row(self, at: int) -> R | None:
         return self._rows[at] if 0 <= at < len(self._rows) else None
 
+    @property
+    def rows(self) -> Sequence[R]:
+        return self._rows
+
     def find(self, item_id: str) -> int | None:
         """The row of an id, None if it is not listed."""
         return next((at for at, row in enumerate(self._rows) if self.row_id(row) == item_id), None)

@@ -18,7 +18,7 @@ from inbox_app.state.edits import Edit, Replaced, edits_between
 Group: TypeAlias = Literal["due", "waiting", "others"]
 GROUPS: tuple[Group, ...] = ("due", "waiting", "others")
 
-Mark: TypeAlias = Literal["", "draft", "held", "sending", "failed"]
+Mark: TypeAlias = Literal["", "draft", "held", "sending", "answered", "failed"]
 """What the operator has done about a question and the runtime does not know yet."""
 
 DUE_SOON_S = 3600.0
@@ -204,7 +204,8 @@ class Requests:
         if held is not None:
             return
         if keep:
-            self._entries[pause_id] = replace(entry, gone=True, mark="", mark_until=None)
+            mark: Mark = entry.mark if entry.mark in {"sending", "answered"} else ""
+            self._entries[pause_id] = replace(entry, gone=True, mark=mark, mark_until=None)
         else:
             self._take_out(pause_id)
 

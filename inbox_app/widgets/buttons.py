@@ -23,7 +23,8 @@ _BY_KEY = frozenset(
 class ActionButton(QPushButton):
     """A button that paints itself. ``key_hint`` is shown, never bound.
 
-    ``height`` is of the design; ``icon_name`` a Lucide name. Enter presses nothing: only a click, Space on the
+    ``height`` is of the design; ``icon_name`` a Lucide name; ``strong`` weight 600, which filled and outline have.
+    Enter presses nothing: only a click, Space on the
     focused button, or a command's shortcut does.
     """
 
@@ -38,6 +39,7 @@ class ActionButton(QPushButton):
         icon_name: str = "",
         height: int | None = None,
         role: Role | None = None,
+        strong: bool | None = None,
     ) -> None:
         super().__init__(text, parent)
         self._theme = theme
@@ -45,6 +47,7 @@ class ActionButton(QPushButton):
         self._key_hint = key_hint
         self._icon_name = icon_name
         self._role: Role | None = role
+        self._is_strong = kind in {"filled", "outline"} if strong is None else strong
         self._height = height or (BUTTON_SEND if kind == "filled" else BUTTON)
         self._production = False
         self._hovered = False
@@ -116,10 +119,6 @@ class ActionButton(QPushButton):
         super().focusOutEvent(event)
         if self._ring is not None:
             self._ring.setWidget(None)  # pyright: ignore[reportArgumentType]  (None ends the tracking)
-
-    @property
-    def _is_strong(self) -> bool:
-        return self._kind in {"filled", "outline"}
 
     def _text_role(self) -> Role:
         if not self.isEnabled():

@@ -1,0 +1,127 @@
+"""The composition root: builds the window, paints it, then connects it; owns the order of start and stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QApplication, QWidget
+
+from inbox_app import early, loop
+from inbox_app.gateway.base import Gateway
+from inbox_app.state.drafts import Drafts
+from inbox_app.state.outbox import Outbox
+from inbox_app.theme.palettes import PaletteName
+from inbox_app.theme.theme import Theme
+from inbox_app.views.desk import Desk
+from inbox_app.views.main_window import MainWindow
+from inbox_app.views.request_pane import RequestPane
+
+GRAB_SCALE = 2.0
+GRAB_LIMIT_S = 60.0
+GRAB_SETTLE_S = 1.5
+"""A card arms 0.7 s after it was shown, and the calls of its run arrive a moment later."""
+
+
+def run_window(
+    gateway_factory: Callable[[], Gateway], *, desk_file: Path | None = None, grab: Path | None = None
+) -> int:
+    """Show the window until it is closed; returns the exit code of the process.
+
+    ``gateway_factory`` is called after the first paint. ``desk_file`` keeps drafts (None: only while it runs). With
+    ``grab`` the window is rendered off screen to that PNG as soon as the questions are listed, and closed: 0 if the
+    picture was written, 1 if not.
+    """
+    try:
+        early.check_pair()
+    except early.BadPairError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    early.start_tracing()
+    if grab is not None:
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    app = build_application()
+    theme = Theme(system_palette(app), bundled_fonts=grab is not None, parent=app)
+    theme.apply(app)
+
+    async def main(stop: asyncio.Event) -> int:
+        return await _main(theme, gateway_factory, desk_file, grab, stop)
+
+    return loop.run(app, main)
+
+
+def build_application() -> QApplication:
+    app = QApplication.instance()
+    if not isinstance(app, QApplication):
+        app = QApplication(sys.argv[:1])
+    app.setApplicationName("operator-inbox")
+    app.setApplicationDisplayName("Operator Inbox")
+    app.setDesktopFileName("operator-inbox")
+    return app
+
+
+def system_palette(app: QApplication) -> PaletteName:
+    return "dark" if app.styleHints().colorScheme() == Qt.ColorScheme.Dark else "light"
+
+
+async def _main(
+    theme: Theme,
+    gateway_factory: Callable[[], Gateway],
+    desk_file: Path | None,
+    grab: Path | None,
+    stop: asyncio.Event,
+) -> int:
+    window = MainWindow(theme, RequestPane(theme))
+    collector = loop.Collector(window)
+    painted, listed = asyncio.Event(), asyncio.Event()
+    window.painted.connect(painted.set)
+    window.closed.connect(stop.set)
+    window.show()
+    await painted.wait()
+
+    drafts = Drafts(desk_file)
+    tasks = loop.Tasks()
+    desk = Desk(window, theme, tasks.spawn, drafts, Outbox())
+    tasks.on_error = desk.report
+    desk.listed.connect(listed.set)
+    if drafts.problem:
+        window.show_notice(drafts.problem, "")
+    desk.connect_to(gateway_factory)
+    try:
+        if grab is not None:
+            return await _grab(window, grab, listed, stop)
+        await stop.wait()
+        return 0
+    finally:
+        window.hide()
+        await desk.close()
+        await tasks.close()
+        drafts.close()
+        collector.close()
+
+
+async def _grab(window: MainWindow, target: Path, listed: asyncio.Event, stop: asyncio.Event) -> int:
+    """Wait for the questions, let the card arm, write the picture."""
+    waits = [asyncio.ensure_future(listed.wait()), asyncio.ensure_future(stop.wait())]
+    try:
+        await asyncio.wait(waits, timeout=GRAB_LIMIT_S, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+    if not stop.is_set():
+        await asyncio.sleep(GRAB_SETTLE_S)
+    written = render(window, GRAB_SCALE).save(str(target), "PNG")
+    return 0 if written and listed.is_set() else 1
+
+
+def render(widget: QWidget, scale: float) -> QPixmap:
+    """A picture of a widget with ``scale`` device pixels per logical pixel, whatever the screen has."""
+    pixmap = QPixmap(widget.size() * scale)
+    pixmap.setDevicePixelRatio(scale)
+    widget.render(pixmap)
+    return pixmap

@@ -1,0 +1,36 @@
+"""The key help, derived from the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QKeySequence
+
+from inbox_app.commands.base import MENUS, Command
+from inbox_app.commands.registry import COMMANDS
+
+Group = tuple[str, list[tuple[str, list[str]]]]
+
+
+def key_groups(commands: Sequence[Command] = COMMANDS) -> list[Group]:
+    """Every command with keys, by menu; commands of one title are one line (the nine picks)."""
+    groups: list[Group] = []
+    for menu in (*MENUS, None):
+        lines: dict[str, list[str]] = {}
+        for command in commands:
+            if command.menu == menu and command.shortcuts:
+                lines.setdefault(command.translated(), []).append(_shown(command.shortcuts[0]))
+        if lines:
+            title = menu or QCoreApplication.translate("menus", "On a card")
+            groups.append((title, [(what, _folded(keys)) for what, keys in lines.items()]))
+    return groups
+
+
+def _shown(keys: str) -> str:
+    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def _folded(keys: list[str]) -> list[str]:
+    """A long row of keys as its first and last."""
+    return keys if len(keys) <= 2 else [keys[0], "…", keys[-1]]

@@ -1,0 +1,282 @@
+"""The window: menu bar, three panes, and two pages instead when it is narrow. Layout only; `views.desk` drives it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from inbox_app.commands.base import MENUS, QT_TRANSLATE_NOOP, Menu, ViewName
+from inbox_app.commands.registry import CommandAction
+from inbox_app.gateway.base import Health
+from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import (
+    DECISION_BAR,
+    ICON_SMALL,
+    LIST_HEAD,
+    LIST_WIDTH,
+    MENU_BAR,
+    MINIMUM_HEIGHT,
+    MINIMUM_WIDTH,
+    NARROW_WIDTH,
+    SIDEBAR_WIDTH,
+    SPACE_2,
+    SPACE_3,
+    SPACE_4,
+)
+from inbox_app.views.history_pane import HistoryPane
+from inbox_app.views.inbox_pane import InboxPane
+from inbox_app.views.request_pane import RequestPane
+from inbox_app.views.sidebar import HEALTH_MARKS, Sidebar
+from inbox_app.widgets.buttons import ActionButton
+from inbox_app.widgets.empty_state import IconBox
+from inbox_app.widgets.key_hint import KeyHint
+from inbox_app.widgets.notice import Notice
+from inbox_app.widgets.plain_label import PlainLabel
+from inbox_app.widgets.surface import Hairline, Surface
+from inbox_app.widgets.toast import Toast
+
+START_SIZE = (1280, 772)
+
+_MENU_TITLES: dict[Menu, str] = {
+    "Inbox": QT_TRANSLATE_NOOP("menus", "&Inbox"),
+    "Request": QT_TRANSLATE_NOOP("menus", "Re&quest"),
+    "Run": QT_TRANSLATE_NOOP("menus", "&Run"),
+    "View": QT_TRANSLATE_NOOP("menus", "&View"),
+    "Help": QT_TRANSLATE_NOOP("menus", "&Help"),
+}
+
+
+class MainWindow(QMainWindow):
+    painted = Signal()
+    """The first picture is on the screen."""
+    closed = Signal()
+    escaped = Signal()
+    """Escape was pressed and no field wanted it."""
+    menu_opened = Signal()
+
+    def __init__(self, theme: Theme, reading: RequestPane) -> None:
+        super().__init__()
+        self._theme = theme
+        self._painted = False
+        self._narrow = False
+        self._on_card = False
+        self.setWindowTitle(self.tr("Operator Inbox"))
+        self.setMinimumSize(theme.px(MINIMUM_WIDTH), theme.px(MINIMUM_HEIGHT))
+        self.resize(theme.px(START_SIZE[0]), theme.px(START_SIZE[1]))
+
+        self.sidebar = Sidebar(theme, self)
+        self.inbox = InboxPane(theme, self)
+        self.history = HistoryPane(theme, self)
+        self.reading = reading
+        self.notice = Notice(theme, self)
+        self.page_bar = PageBar(theme, self)
+        self.page_bar.hide()
+        self._lists = QStackedWidget(self)
+        self._lists.addWidget(self.inbox)
+        self._lists.addWidget(self.history)
+        self._reading_box = Surface(theme, "card", self)
+        box = QVBoxLayout(self._reading_box)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.addWidget(reading)
+        self.toast = Toast(theme, DECISION_BAR + SPACE_4, self._reading_box)
+
+        self._panes = QSplitter(Qt.Orientation.Horizontal, self)
+        self._panes.setChildrenCollapsible(False)
+        for pane, name in (
+            (self.sidebar, self.tr("Views and connections")),
+            (self._lists, self.tr("List")),
+            (self._reading_box, self.tr("Reading pane")),
+        ):
+            pane.setAccessibleName(name)
+            self._panes.addWidget(pane)
+        self._panes.setStretchFactor(2, 1)
+        self._panes.setSizes([theme.px(SIDEBAR_WIDTH), theme.px(LIST_WIDTH), theme.px(START_SIZE[0])])
+
+        body = QWidget(self)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(Hairline(theme, self))
+        column.addWidget(self.notice)
+        column.addWidget(self.page_bar)
+        column.addWidget(self._panes, 1)
+        self.setCentralWidget(body)
+
+        self._health = HealthLine(theme, self)
+        self.menuBar().setNativeMenuBar(False)
+        self.menuBar().setMinimumHeight(theme.px(MENU_BAR))
+        self.menuBar().setCornerWidget(self._health, Qt.Corner.TopRightCorner)
+        self.menuBar().setAccessibleName(self.tr("Menu"))
+
+    @property
+    def view(self) -> ViewName:
+        return "inbox" if self._lists.currentWidget() is self.inbox else "history"
+
+    @property
+    def is_narrow(self) -> bool:
+        return self._narrow
+
+    @property
+    def list_pane(self) -> InboxPane | HistoryPane:
+        return self.inbox if self.view == "inbox" else self.history
+
+    def build_menus(self, actions: Sequence[CommandAction]) -> None:
+        """Put every command into its menu; those without one are reached by their keys."""
+        for name in MENUS:
+            menu = QMenu(QCoreApplication.translate("menus", _MENU_TITLES[name]), self)
+            menu.aboutToShow.connect(self.menu_opened)
+            menu.setAccessibleName(menu.title().replace("&", ""))
+            self.menuBar().addMenu(menu)
+            group = 0
+            for action in actions:
+                if action.command.menu != name:
+                    continue
+                if action.command.group != group:
+                    group = action.command.group
+                    menu.addSeparator()
+                menu.addAction(action)
+        self.addActions(actions)
+
+    def show_view(self, view: ViewName) -> None:
+        pane = self.inbox if view == "inbox" else self.history
+        if pane is not self._lists.currentWidget():
+            self._lists.setCurrentWidget(pane)
+        self.sidebar.show_view(view)
+        self.show_page(card=False)
+        pane.table.setFocus()
+
+    def show_page(self, *, card: bool) -> None:
+        """Narrow windows show the list or the card. The focus leaves what is hidden first."""
+        self._on_card = card
+        if not self._narrow:
+            return
+        if card:
+            self._arrange()
+            self.reading.focus_home()
+        else:
+            self._arrange()
+            self.list_pane.table.setFocus()
+
+    def show_health(self, name: str, health: Health | None, state: str, waiting: int | None) -> None:
+        self.sidebar.show_connection(name, health, state, waiting)
+        self._health.show_health(health)
+
+    def show_notice(self, strong: str, text: str) -> None:
+        self.notice.show_text(strong, text, self.tr("Dismiss"))
+
+    @Slot()
+    def hide_notice(self) -> None:
+        if self.notice.has_focus():
+            self.list_pane.table.setFocus()
+        self.notice.hide()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.fillRect(event.rect(), self._theme.color("window"))
+        painter.end()
+        if not self._painted:
+            self._painted = True
+            self.painted.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < self._theme.px(NARROW_WIDTH)
+        if narrow != self._narrow:
+            self._narrow = narrow
+            self._arrange()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.escaped.emit()
+            return
+        super().keyPressEvent(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        super().closeEvent(event)
+        self.closed.emit()
+
+    def _arrange(self) -> None:
+        lists, card = not self._narrow or not self._on_card, not self._narrow or self._on_card
+        focused: QWidget | None = self.focusWidget()
+        hidden = [pane for pane, shown in ((self._lists, lists), (self._reading_box, card)) if not shown]
+        if any(pane.isAncestorOf(focused or self) for pane in (*hidden, self.sidebar)):
+            self.setFocus()
+        self._reading_box.setVisible(card)
+        self.sidebar.setVisible(lists)
+        self._lists.setVisible(lists)
+        self.page_bar.setVisible(self._narrow and self._on_card)
+
+
+class PageBar(Surface):
+    """Above the card of a narrow window: the way back, the place in the list, what is new."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme, "panel", parent)
+        self.setFixedHeight(theme.px(LIST_HEAD))
+        self.back = ActionButton(theme, self.tr("Inbox"), "flat", parent=self, icon_name="chevron-left", strong=True)
+        self._place = PlainLabel("", theme, "meta", "muted", self)
+        self.new = ActionButton(theme, "", "link", parent=self)
+        self._new_key = KeyHint(theme, ".", self, "accent")
+        row = QHBoxLayout()
+        row.setContentsMargins(theme.px(SPACE_2), 0, theme.px(SPACE_3), 0)
+        row.setSpacing(theme.px(SPACE_2))
+        row.addWidget(self.back)
+        row.addWidget(self._place)
+        row.addWidget(KeyHint(theme, "K", self))
+        row.addWidget(KeyHint(theme, "J", self))
+        row.addStretch(1)
+        row.addWidget(self.new)
+        row.addWidget(self._new_key)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(row, 1)
+        column.addWidget(Hairline(theme, self))
+
+    def show_place(self, back: str, place: str, new: str) -> None:
+        self.back.set_text(back)
+        self._place.setText(place)
+        if not new and self.new.hasFocus():
+            self.back.setFocus()
+        self.new.set_text(new)
+        self.new.setVisible(bool(new))
+        self._new_key.setVisible(bool(new))
+
+
+class HealthLine(QWidget):
+    """At the right of the menu bar: how the connections are."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._icon = IconBox(theme, self, ICON_SMALL)
+        self._text = PlainLabel("", theme, "meta", parent=self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, theme.px(SPACE_3), 0)
+        row.setSpacing(theme.px(6))
+        row.addWidget(self._icon)
+        row.addWidget(self._text)
+
+    def show_health(self, health: Health | None) -> None:
+        icon, role = HEALTH_MARKS[health] if health else ("circle-dashed", "muted")
+        self._icon.set_icon(icon, role)
+        text = self._words(health)
+        self._text.setText(text)
+        self.setAccessibleName(text)
+        self.adjustSize()
+
+    def _words(self, health: Health | None) -> str:
+        if health == "live":
+            return self.tr("1 live")
+        if health == "catching-up":
+            return self.tr("1 catching up")
+        if health == "polling":
+            return self.tr("1 polling")
+        if health == "signed-out":
+            return self.tr("1 signed out")
+        if health == "unreachable":
+            return self.tr("1 unreachable")
+        return self.tr("Connecting")

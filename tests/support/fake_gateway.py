@@ -1,0 +1,108 @@
+"""A gateway without a runtime: tests push batches into it and look at what the window asked of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from inbox_app.gateway.base import (
+    Answer,
+    Batch,
+    GatewayError,
+    Outcome,
+    Pause,
+    PausePage,
+    Run,
+    RunDetail,
+    RunPage,
+    Start,
+)
+from tests.support.builders import run
+
+
+class FakeGateway:
+    """Holds what waits and what has ended. ``refuse`` makes `open` fail with that error."""
+
+    def __init__(
+        self,
+        pauses: Sequence[Pause] = (),
+        *,
+        ended: Sequence[Run] = (),
+        details: Sequence[RunDetail] = (),
+        page: int = 100,
+        refuse: GatewayError | None = None,
+    ) -> None:
+        self.pauses = list(pauses)
+        self.ended = list(ended)
+        self.details = {detail.run.id: detail for detail in details}
+        self.page = page
+        self.refuse = refuse
+        self.answers: list[Answer] = []
+        self.cancelled: list[str] = []
+        self.followed: list[str | None] = []
+        self.reply: Outcome | GatewayError = Outcome("complete", None)
+        self.opened = False
+        self.closed = False
+        self._batches: asyncio.Queue[Batch | None] = asyncio.Queue()
+
+    @property
+    def connection(self) -> str:
+        return "Built-in"
+
+    @property
+    def identity(self) -> str:
+        return "local:test"
+
+    def push(self, batch: Batch | None) -> None:
+        """Deliver a batch; None ends the watch, as a runtime that stops."""
+        self._batches.put_nowait(batch)
+
+    async def open(self) -> None:
+        if self.refuse is not None:
+            raise self.refuse
+        self.opened = True
+
+    async def close(self) -> None:
+        self.closed = True
+        self._batches.put_nowait(None)
+
+    async def pending(self, limit: int = 100, cursor: str | None = None) -> PausePage:
+        start = int(cursor or 0)
+        end = min(start + self.page, len(self.pauses))
+        more = str(end) if end < len(self.pauses) else None
+        return PausePage(self.pauses[start:end], len(self.pauses), more)
+
+    async def runs(self, *, finished: bool, limit: int = 100, cursor: str | None = None) -> RunPage:
+        start = int(cursor or 0)
+        end = min(start + self.page, len(self.ended))
+        more = str(end) if end < len(self.ended) else None
+        return RunPage(self.ended[start:end], len(self.ended), more)
+
+    async def run(self, run_id: str) -> RunDetail:
+        if run_id in self.details:
+            return self.details[run_id]
+        known = next((ended for ended in self.ended if ended.id == run_id), None)
+        waiting = [pause for pause in self.pauses if pause.run_id == run_id]
+        return RunDetail(known or run(id=run_id, status="awaiting_input"), waiting, (), ())
+
+    async def answer(self, answer: Answer) -> Outcome:
+        self.answers.append(answer)
+        if isinstance(self.reply, GatewayError):
+            raise self.reply
+        return self.reply
+
+    async def cancel(self, run_id: str) -> Outcome:
+        self.cancelled.append(run_id)
+        return Outcome("cancelled", run_id)
+
+    async def start(self, start: Start) -> Outcome:
+        raise GatewayError("NOT_FOUND", "a fake gateway runs nothing")
+
+    async def watch(self) -> AsyncIterator[Batch]:
+        first = await self.pending()
+        yield Batch(opened=first.items, reset=True, next_cursor=first.next_cursor, total=first.total)
+        while (batch := await self._batches.get()) is not None:
+            yield batch
+
+    def follow(self, run_id: str | None) -> None:
+        self.followed.append(run_id)

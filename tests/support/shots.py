@@ -1,0 +1,214 @@
+"""Draws every screen and state of the window off screen: ``python -m tests.support.shots FOLDER``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+from PySide6.QtWidgets import QApplication
+
+from inbox_app import loop
+from inbox_app.app import build_application, render
+from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.state.drafts import Draft, Drafts
+from inbox_app.state.outbox import Outbox
+from inbox_app.theme.palettes import PALETTES, PaletteName
+from inbox_app.theme.theme import Theme
+from inbox_app.views.desk import Desk
+from inbox_app.views.main_window import MainWindow
+from inbox_app.views.request_pane import RequestPane
+from tests.support import scenes
+from tests.support.builders import NOW, pause
+from tests.support.fake_gateway import FakeGateway
+
+SETTLE_S = 0.3
+ARMED_S = 1.2
+
+
+@dataclass
+class Stage:
+    """A window with everything behind it, and a clock that stands still."""
+
+    window: MainWindow
+    desk: Desk
+    gateway: FakeGateway
+    drafts: Drafts
+    tasks: loop.Tasks
+
+    async def settle(self, seconds: float = SETTLE_S) -> None:
+        await asyncio.sleep(seconds)
+
+
+def _clock() -> float:
+    return NOW
+
+
+async def stage(theme: Theme, gateway: FakeGateway, *, size: tuple[int, int] = (1280, 772)) -> Stage:
+    window = MainWindow(theme, RequestPane(theme, clock=_clock))
+    window.resize(*size)
+    window.show()
+    drafts = Drafts(None)
+    tasks = loop.Tasks()
+    desk = Desk(window, theme, tasks.spawn, drafts, Outbox(), clock=_clock)
+    tasks.on_error = desk.report
+    desk.connect_to(lambda: gateway)
+    scene = Stage(window, desk, gateway, drafts, tasks)
+    await scene.settle()
+    return scene
+
+
+async def strike(scene: Stage) -> None:
+    scene.window.hide()
+    await scene.desk.close()
+    await scene.tasks.close()
+    scene.window.deleteLater()
+
+
+def _full() -> FakeGateway:
+    return FakeGateway(scenes.waiting(), ended=scenes.ended(), details=scenes.details())
+
+
+async def list_of_questions(theme: Theme) -> Stage:
+    scene = await stage(theme, _full())
+    scene.drafts.put(Draft(scenes.waiting()[1].id, fingerprint="f" * 64, pick=0))
+    scene.gateway.push(Batch(opened=scenes.waiting(), reset=True, total=11))
+    for _ in range(3):
+        scene.desk.move(1)
+    scene.desk.move(-1)
+    await scene.settle(ARMED_S)
+    return scene
+
+
+async def new_items(theme: Theme) -> Stage:
+    scene = await stage(theme, _full())
+    fresh = [pause(200 + number, question=f"New question {number}?") for number in range(3)]
+    scene.gateway.push(Batch(opened=fresh, total=14))
+    scene.desk.move(1)
+    await scene.settle(ARMED_S)
+    return scene
+
+
+async def empty(theme: Theme) -> Stage:
+    return await stage(theme, FakeGateway())
+
+
+async def broken(theme: Theme) -> Stage:
+    error = GatewayError(
+        "data_folder_unusable", "The data folder is read-only: give it write permission, or use --data."
+    )
+    return await stage(theme, FakeGateway(refuse=error))
+
+
+async def history(theme: Theme) -> Stage:
+    scene = await stage(theme, _full())
+    scene.desk.show_view("history")
+    await scene.settle()
+    scene.desk.move(1)
+    scene.desk.move(1)
+    await scene.settle()
+    return scene
+
+
+async def narrow_list(theme: Theme) -> Stage:
+    return await stage(theme, _full(), size=(800, 600))
+
+
+async def narrow_card(theme: Theme) -> Stage:
+    scene = await stage(theme, _full(), size=(800, 600))
+    scene.gateway.push(Batch(opened=[pause(300, question="One more?")], total=12))
+    scene.desk.open_selected()
+    await scene.settle(ARMED_S)
+    return scene
+
+
+async def tree(theme: Theme) -> Stage:
+    scene = await stage(theme, _full())
+    scene.desk.show_tab("tree")
+    await scene.settle()
+    return scene
+
+
+async def held(theme: Theme) -> Stage:
+    """An answer is held while another question is read: the toast."""
+    scene = await stage(theme, _full())
+    scene.desk.move(1)
+    await scene.settle(ARMED_S)
+    scene.desk.pick_word(True)
+    await scene.settle()
+    scene.desk.send()
+    scene.desk.move(1)
+    await scene.settle(ARMED_S)
+    return scene
+
+
+async def keys(theme: Theme) -> Stage:
+    scene = await stage(theme, _full())
+    scene.desk.show_keys()
+    await scene.settle()
+    return scene
+
+
+async def confirm(theme: Theme) -> Stage:
+    scene = await stage(theme, _full())
+    scene.desk.cancel_run()
+    await scene.settle()
+    return scene
+
+
+SCENES: dict[str, Callable[[Theme], Awaitable[Stage]]] = {
+    "list": list_of_questions,
+    "new-items": new_items,
+    "empty": empty,
+    "broken": broken,
+    "history": history,
+    "narrow-list": narrow_list,
+    "narrow-card": narrow_card,
+    "tree": tree,
+    "held": held,
+    "keys": keys,
+    "confirm": confirm,
+}
+DIALOGS = frozenset({"keys", "confirm"})
+
+
+async def draw(
+    app: QApplication, folder: Path, names: list[str], palettes: list[PaletteName], scales: list[float]
+) -> int:
+    theme = Theme("light", bundled_fonts=True, parent=app)
+    theme.apply(app)
+    app.setCursorFlashTime(0)
+    for palette in palettes:
+        theme.set_palette(palette)
+        for name in names:
+            scene = await SCENES[name](theme)
+            target = app.activeModalWidget() if name in DIALOGS else scene.window
+            for scale in scales:
+                render(target or scene.window, scale).save(str(folder / f"{name}-{palette}@{scale:g}x.png"))
+            if target is not None and target is not scene.window:
+                target.close()
+            await strike(scene)
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    folder = Path(arguments[0] if arguments else "shots")
+    folder.mkdir(parents=True, exist_ok=True)
+    names = arguments[1].split(",") if len(arguments) > 1 else list(SCENES)
+    palettes: list[PaletteName] = [name for name in PALETTES if len(arguments) < 3 or name in arguments[2].split(",")]
+    scales = [float(part) for part in arguments[3].split(",")] if len(arguments) > 3 else [1.0, 2.0]
+    app = build_application()
+
+    async def run(stop: asyncio.Event) -> int:
+        return await draw(app, folder, names, palettes, scales)
+
+    return loop.run(app, run)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
