@@ -22,15 +22,19 @@ class FrontMatterError(Exception):
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     """The values between two ``---`` lines at the start, and the rest. Without any, nothing and the whole text.
 
-    A text that merely begins with a rule (no ``key:`` line before the next one) is a plain prompt.
+    A text that merely begins with a rule (and no ``key:`` line) is a plain prompt.
     """
     lines = text.splitlines()
-    if not lines or lines[0].rstrip() != _FENCE or len(lines) < 2 or not _ENTRY.match(lines[1]):
+    if not lines or lines[0].rstrip() != _FENCE or not _ENTRY.match(_first_line(lines[1:])):
         return {}, text
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
     if end is None:
         raise FrontMatterError("The front matter is not closed.", "End it with a line that holds only ---.", 1)
     return _values(lines[1:end]), "\n".join(lines[end + 1 :]).lstrip("\n")
+
+
+def _first_line(lines: list[str]) -> str:
+    return next((line.rstrip() for line in lines if line.strip() and not line.startswith("#")), "")
 
 
 def _values(lines: list[str]) -> dict[str, Any]:

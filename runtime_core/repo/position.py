@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 _BLANK = " \t\n\r\ufeff"
 
 

@@ -41,7 +41,13 @@ class Report:
         remedy: str,
         place: dict[str, str | int | None],
     ) -> None:
-        self.problems.append(Problem(severity, code, file, message, remedy, **place))  # pyright: ignore[reportArgumentType]
+        problem = Problem(severity, code, printable(file), printable(message), remedy, **place)  # pyright: ignore[reportArgumentType]
+        self.problems.append(problem)
+
+
+def printable(text: str) -> str:
+    """File names may hold bytes that are no text; they are shown as question marks."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

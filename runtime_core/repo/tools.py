@@ -69,7 +69,7 @@ def _tool_folders(root: Path, place: str) -> list[str]:
 
 
 def _load_folder(root: Path, name: str, folder: str, scan: ToolScan, report: Report) -> None:
-    parts = [part for part in _PARTS if (root / folder / part).exists()]
+    parts = [part for part in _PARTS if (root / folder / part).is_file()]
     definition = f"{folder}/tool.json"
     has_definition = (root / folder / "tool.json").exists()
     codes = [part for part in parts if part.startswith("tool.")]

@@ -7,20 +7,24 @@ line and column, a byte order mark is accepted, and nothing that is not JSON is 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
+from collections.abc import Iterable
 from json.encoder import encode_basestring_ascii as _quote
 from typing import Any, TypeAlias, cast
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonText: TypeAlias = str
 """One JSON value as text. Values travel through the engine as text and are parsed only where they are read."""
 
 MAX_DEPTH = 500
+MAX_DIGITS = 4000
+"""Integers with more digits are not worth the time that making an ``int`` of them takes."""
 
 
 class Number(float):
-    """A number written with a fraction, an exponent or a sign of zero: computes as a float, prints as it was written."""
+    """A number with a fraction, an exponent or a sign of zero: computes as a float, prints as it was written."""
 
     text: str
 
@@ -51,8 +55,8 @@ class JsonError(ValueError):
 def loads(text: str | bytes) -> JsonValue:
     """Parse one JSON value, keeping every digit.
 
-    Integers become ``int`` of any size, other numbers ``Number``. Raises `JsonError` for bad syntax, bad UTF-8,
-    duplicate keys, NaN or Infinity, and nesting deeper than `MAX_DEPTH`.
+    Integers become ``int`` (``Number`` above `MAX_DIGITS` digits), other numbers ``Number``. Raises `JsonError` for bad
+    syntax, bad UTF-8, duplicate keys, NaN or Infinity, and nesting deeper than `MAX_DEPTH`.
     """
     if isinstance(text, bytes):
         try:
@@ -71,9 +75,7 @@ def loads(text: str | bytes) -> JsonValue:
     except _DuplicateKey as error:
         raise _locate_duplicate(text, error.key) from None
     except _NotFinite as error:
-        raise _locate(text, rf"(?<![\w\"]){re.escape(error.word)}", f"{error.word} is not a JSON number") from None
-    except ValueError as error:  # an integer longer than the interpreter converts
-        raise JsonError(str(error), 1, 1) from None
+        raise _locate_word(text, error.word) from None
     if _deeper_than(value, MAX_DEPTH):
         raise JsonError(f"nested deeper than {MAX_DEPTH} levels", 1, 1)
     return value
@@ -124,41 +126,58 @@ def _constant(word: str) -> Any:
 
 
 def _integer(text: str) -> int | Number:
-    return Number(text) if text == "-0" else int(text)
+    return Number(text) if text == "-0" or len(text) > MAX_DIGITS else int(text)
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_float=Number, parse_int=_integer, parse_constant=_constant
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=Number, parse_int=_integer, parse_constant=_constant)
 
 
-def _locate(text: str, pattern: str, reason: str) -> JsonError:
-    hit = re.search(pattern, text)
-    at = hit.start() if hit else 0
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?Infinity|NaN|[{}\[\]:,]')
+
+
+def _place(text: str, at: int, reason: str) -> JsonError:
     return JsonError(reason, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+
+
+def _locate_word(text: str, word: str) -> JsonError:
+    found = next((token.start() for token in _TOKEN.finditer(text) if token[0] == word), 0)
+    return _place(text, found, f"{word} is not a JSON number")
 
 
 def _locate_duplicate(text: str, key: str) -> JsonError:
-    """Point at the second mention of the key; found by a scan for the quoted key followed by a colon."""
+    """Point at the second mention of the key in the first object that has it twice."""
     reason = f"the key {json.dumps(key)} appears twice in one object"
-    hits = list(re.finditer(re.escape(json.dumps(key, ensure_ascii=False)) + r"\s*:", text))
-    at = hits[1].start() if len(hits) > 1 else 0
-    return JsonError(reason, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+    seen: list[bool] = []
+    tokens = [*_TOKEN.finditer(text)]
+    for token, following in itertools.pairwise(tokens):
+        if token[0] in "{[":
+            seen.append(False)
+        elif token[0] in "}]":
+            seen.pop()
+        elif following[0] == ":" and json.loads(token[0]) == key:
+            if seen[-1]:
+                return _place(text, token.start(), reason)
+            seen[-1] = True
+    return _place(text, 0, reason)
 
 
 def _deeper_than(value: object, limit: int) -> bool:
     level = [value]
-    for _ in range(limit + 1):
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (cast("dict[str, object]", item).values() if isinstance(item, dict) else cast("list[object]", item))
-            if isinstance(child, dict | list)
-        ]
+    for _ in range(limit):
+        level = [child for item in level for child in _children(item) if _is_container(child)]
         if not level:
             return False
     return True
+
+
+def _is_container(value: object) -> bool:
+    return isinstance(value, dict | list)
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 def _scalar(value: object) -> str | None:
@@ -227,4 +246,4 @@ def _write_pretty(value: object, out: list[str], newline: str) -> None:
     elif isinstance(value, str):
         out.append(json.dumps(value, ensure_ascii=False))
     else:
-        out.append(_scalar(value) or dumps(value))
+        out.append(dumps(cast("object", value)))

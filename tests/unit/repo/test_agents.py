@@ -32,7 +32,7 @@ def test_front_matter(repository: Repository) -> None:
     repository.tool("ship")
     repository.agent(
         "checker",
-        "---\ndisplayName: The checker\ndescription: 'It''s strict'\ntools: [ship]\n"
+        "---\n# who\ndisplayName: The checker\ndescription: 'It''s strict'\ntools: [ship]\n"
         "subagents:\n  - checker\n# a remark\ntimeout: 2.5\nmaxToolCalls: 4\nnote: kept out\n---\n\nYou check.\n",
     )
     agent = load_bundle(repository.root).agents["checker"]

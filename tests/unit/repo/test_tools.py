@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -92,6 +93,11 @@ def test_broken_json_of_a_tool_has_line_and_column(repository: Repository) -> No
     problem = repository.only_error()
     assert (problem.code, problem.file) == ("CONFIG_PARSE_FAILED", "amodal/tools/ship/tool.json")
     assert (problem.line, problem.column) == (2, 17)
+
+
+def test_a_folder_name_that_is_no_text_can_be_shown(repository: Repository) -> None:
+    repository.tool(os.fsdecode(b"ship\xff"), description="Ships.")
+    assert "ship?" in str(repository.only_error()).encode().decode()
 
 
 WRONG = [
