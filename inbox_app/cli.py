@@ -5,6 +5,7 @@ Only click and plain data are imported here; each command imports what it needs 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -247,7 +248,7 @@ def _open_window(data: Path, agents: Sequence[Path], model: str | None) -> int:
 
         return EmbeddedGateway(data, repositories=[path.expanduser().absolute() for path in agents], model=model)
 
-    return run_window(gateway)
+    return run_window(gateway, desk_file=data / "desk.db")
 
 
 def _read(given: str) -> str | bytes:
@@ -289,8 +290,8 @@ def _value(text: str) -> Any:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The entry point: run one command and exit with its code."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,10 +22,9 @@ class DemoGateway(EmbeddedGateway):
     def __init__(self, data: Path, *, fresh: bool = False) -> None:
         samples = samples_folder()
         self._starts = [_start(item, samples) for item in _manifest(samples / "demo.json")]
-        repositories = sorted({Path(cast("str", start.repository)) for start in self._starts})
+        repositories = sorted({Path(start.repository) for start in self._starts if start.repository is not None})
         super().__init__(data, repositories=repositories)
         self._fresh = fresh
-        self.waiting: PausePage | None = None
 
     async def open(self) -> None:
         await super().open()
@@ -34,10 +34,10 @@ class DemoGateway(EmbeddedGateway):
             for start in self._starts:
                 if start.tool not in known:
                     await self.start(start)
-            self.waiting = await self.pending()
         except BaseException:
             await self.close()
             raise
+        self._fresh = False
 
     async def _known_tools(self) -> set[str]:
         """Tools that have a run, waiting or ended: a demo that was broken off asks only what is missing."""
@@ -66,7 +66,7 @@ def _window(data: Path, *, fresh: bool) -> int:
     def gateway() -> Gateway:
         return DemoGateway(data, fresh=fresh)
 
-    return run_window(gateway)
+    return run_window(gateway, desk_file=data / "desk.db")
 
 
 def _picture(data: Path, *, fresh: bool, as_json: bool) -> int:
@@ -75,24 +75,39 @@ def _picture(data: Path, *, fresh: bool, as_json: bool) -> int:
     _check_writable(target)
     if not as_json:
         say([f"There is no display: the window is drawn to {target} instead."])
-    opened: list[DemoGateway] = []
-
-    def gateway() -> Gateway:
-        opened.append(DemoGateway(data, fresh=fresh))
-        return opened[-1]
-
-    from inbox_app.app import run_window
-
-    code = run_window(gateway, grab=target)
-    page = opened[-1].waiting if opened else None
-    if code != DONE or page is None:
-        raise GatewayError("INTERNAL_ERROR", f"The window could not be drawn to {target}.")
+    page = asyncio.run(_prepare(data, fresh=fresh))
+    _draw(data, target)
     if as_json:
         approvals = [pause.raw for pause in page.items]
         say_json({"picture": str(target), "approvals": approvals, "total": page.total, "next_cursor": page.next_cursor})
     else:
         say(_waiting_lines(page, data))
     return DONE
+
+
+async def _prepare(data: Path, *, fresh: bool) -> PausePage:
+    gateway = DemoGateway(data, fresh=fresh)
+    await gateway.open()
+    try:
+        return await gateway.pending()
+    finally:
+        await gateway.close()
+
+
+def _draw(data: Path, target: Path) -> None:
+    def gateway() -> Gateway:
+        return EmbeddedGateway(data)
+
+    try:
+        from inbox_app.app import run_window
+    except ImportError as error:
+        raise GatewayError(
+            "INTERNAL_ERROR",
+            f"The window cannot be drawn: Qt lacks a part of the system ({error}). "
+            "python3 packaging/up.py names the packages to install.",
+        ) from error
+    if run_window(gateway, grab=target) != DONE:
+        raise GatewayError("INTERNAL_ERROR", f"The window could not be drawn to {target}.")
 
 
 def _check_writable(target: Path) -> None:

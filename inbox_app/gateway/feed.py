@@ -37,7 +37,7 @@ class Feed:
         self._runs: dict[str, Run] = {}
         self._calls: dict[str, dict[str, Call]] = {}
         self._flush: asyncio.Task[None] | None = None
-        self._unsubscribe = runtime.subscribe(self._on_change)
+        self._unsubscribe = runtime.subscribe(self._on_change, who=identity)
 
     async def attach(self, push: Push) -> None:
         """Start a watcher with everything that waits; what changes while that is read comes after it."""

@@ -111,7 +111,7 @@ asyncio.run(main())
 def program() -> list[str]:
     """The installed command, or the same program started from the checkout."""
     installed = Path(sys.executable).with_name("operator-inbox")
-    return [str(installed)] if installed.exists() else [sys.executable, "-m", "inbox_app"]
+    return [str(installed)] if installed.exists() else [sys.executable, "-c", "from inbox_app.cli import main; main()"]
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

@@ -144,12 +144,9 @@ def test_values_arrive_with_their_type_and_digits(desk: Desk) -> None:
     for value, posted in (
         ("yes", '"yes"'),
         ("true", "true"),
-        ("0", "0"),
-        ("null", "null"),
         ("12345678901234567890", "12345678901234567890"),
-        ('"42"', '"42"'),
         ("two words 🌍", '"two words \\ud83c\\udf0d"'),
-        ('{"n": [1, "1"]}', '{"n":[1,"1"]}'),
+        ('{"n": [1, "1", 1.50]}', '{"n":[1,"1",1.50]}'),
         ("", '""'),
     ):
         session = parked(desk, "ask_name")["sessionId"]

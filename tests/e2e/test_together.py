@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.e2e.driver import FIXTURES, Desk, kill, leave
+from tests.e2e.driver import FIXTURES, Desk, Ended, kill, leave
 
 DESK = FIXTURES / "desk"
 
@@ -42,23 +42,31 @@ def test_a_window_that_is_closed_or_killed_leaves_its_questions(desk: Desk) -> N
     assert desk("answer", session, "done").code == 0
 
 
+def asked(desk: Desk) -> Ended:
+    return desk("run", DESK, "ask_name", "--json")
+
+
+def named(desk: Desk, session: str, name: str) -> Ended:
+    return desk("answer", session, name, "--json")
+
+
 def test_many_commands_at_once(desk: Desk) -> None:
     """Without a window one of them executes and the others wait for it, or take over when it ends."""
     with ThreadPoolExecutor(4) as pool:
-        started = list(pool.map(lambda _: desk("run", DESK, "ask_name", "--json"), range(4)))
+        started = list(pool.map(asked, [desk] * 4))
         assert [ended.code for ended in started] == [3] * 4, started
         sessions = [ended.json["sessionId"] for ended in started]
         assert len(set(sessions)) == 4
-        answered = list(pool.map(lambda session: desk("answer", session, "Rosa", "--json"), sessions))
+        answered = list(pool.map(named, [desk] * 4, sessions, ["Rosa"] * 4))
     assert [ended.code for ended in answered] == [0] * 4, answered
     tickets = {ended.json["result"]["ticket"] for ended in answered}
     assert len(tickets) == 4
 
 
 def test_one_of_two_answers_wins(desk: Desk) -> None:
-    session = desk("run", DESK, "ask_name", "--json").json["sessionId"]
+    session = asked(desk).json["sessionId"]
     with ThreadPoolExecutor(2) as pool:
-        one, two = pool.map(lambda name: desk("answer", session, name, "--json"), ["Rosa", "Mina"])
+        one, two = pool.map(named, [desk] * 2, [session] * 2, ["Rosa", "Mina"])
     assert sorted([one.code, two.code]) == [0, 1], (one, two)
     lost = one if one.code == 1 else two
     won = two if one.code == 1 else one

@@ -26,7 +26,7 @@ class Runtime:
         await self.reading.wait()
         return {"approvals": page, "total": total, "next_cursor": None}
 
-    def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[Any], None], *, who: str | None = None) -> Callable[[], None]:
         self.listener = listener
 
         def unsubscribe() -> None:
