@@ -7,7 +7,6 @@ import queue
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -20,14 +19,18 @@ BATCH: Final = 256
 IDLE_S: Final = 1.0
 
 
-@dataclass(slots=True)
 class _Job:
-    work: Callable[[Connection], Any]
-    future: asyncio.Future[Any]
-    loop: asyncio.AbstractEventLoop
-    writes: bool
-    result: Any = None
-    error: Exception | None = None
+    """One piece of work on its way to the thread and its result on the way back."""
+
+    __slots__ = ("error", "future", "loop", "result", "work", "writes")
+
+    def __init__(self, work: Callable[[Connection], Any], loop: asyncio.AbstractEventLoop, writes: bool) -> None:
+        self.work = work
+        self.loop = loop
+        self.future: asyncio.Future[Any] = loop.create_future()
+        self.writes = writes
+        self.result: Any = None
+        self.error: Exception | None = None
 
 
 class Writer:
@@ -41,16 +44,16 @@ class Writer:
         self._thread = threading.Thread(target=self._serve, name=f"journal writer {path.name}", daemon=True)
         self._thread.start()
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` in a transaction; returns after the commit. What ``work`` raises undoes its own changes only.
+    def write(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """Run ``work`` in a transaction; done after the commit. What ``work`` raises undoes its own changes only.
 
         Raises `RuntimeFault` if nothing could be stored.
         """
-        return await self._submit(work, writes=True)
+        return self._submit(work, writes=True)
 
-    async def look(self, work: Callable[[Connection], T]) -> T:
+    def look(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
         """Run ``work`` on the writing connection without a transaction, for what only that connection knows."""
-        return await self._submit(work, writes=False)
+        return self._submit(work, writes=False)
 
     def close(self) -> None:
         """Finish what is waiting, then close the connection. Blocks for as long as that takes."""
@@ -58,13 +61,12 @@ class Writer:
         self._jobs.put(None)
         self._thread.join()
 
-    async def _submit(self, work: Callable[[Connection], T], *, writes: bool) -> T:
+    def _submit(self, work: Callable[[Connection], T], *, writes: bool) -> asyncio.Future[T]:
         if self._closed:
             raise RuntimeError(f"the journal {self._path} is closed")
-        loop = asyncio.get_running_loop()
-        job = _Job(work, loop.create_future(), loop, writes)
+        job = _Job(work, asyncio.get_running_loop(), writes)
         self._jobs.put(job)
-        return await job.future
+        return job.future
 
     def _serve(self) -> None:
         checkpointed = True
@@ -82,15 +84,14 @@ class Writer:
                 if len(batch) == BATCH or self._jobs.empty():
                     break
                 job = self._jobs.get()
-            if batch:
-                self._process(batch)
-                checkpointed = checkpointed and not any(done.writes for done in batch)
-                batch.clear()
+            if self._process(batch):
+                checkpointed = False
             if job is None:
                 self._db.close()
                 return
 
-    def _process(self, batch: list[_Job]) -> None:
+    def _process(self, batch: list[_Job]) -> bool:
+        """Do the jobs and wake those who wait for them, once for each loop; True if something was written."""
         writing: list[_Job] = []
         for job in batch:
             if job.writes:
@@ -99,12 +100,10 @@ class Writer:
                 _attempt(job, self._db, self._path)
         if writing:
             self._commit(writing)
-        by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
-        for job in batch:
-            by_loop.setdefault(job.loop, []).append(job)
-        for loop, jobs in by_loop.items():
+        for loop in {job.loop for job in batch}:
             with suppress(RuntimeError):  # a loop that was closed waits for nothing
-                loop.call_soon_threadsafe(_resolve, jobs)
+                loop.call_soon_threadsafe(_resolve, [job for job in batch if job.loop is loop])
+        return bool(writing)
 
     def _commit(self, jobs: list[_Job]) -> None:
         db = self._db
