@@ -32,8 +32,8 @@ log = logging.getLogger(__name__)
 
 HUNG_LIMIT = 2
 """How often a handler may take its process down at the same place before its run fails."""
-LOST_LIMIT = 5
-"""The same for processes that went away without a culprit."""
+LOST_LIMIT = 3
+"""The same for processes that went away without a known culprit."""
 
 
 PauseKind = Literal["input", "approval", "attention"]
@@ -176,12 +176,14 @@ class RunDriver:
             self._leave(frame, (True, value))
 
     def on_failed(self, frame: DurableFrame, failure: HandlerFailure) -> None:
-        if failure.lost and not self._given_up(frame, failure):
-            log.warning("%s: %s; going on from the journal", self.run_id, failure.message)
+        if failure.lost and self._given_up(frame, failure):
+            again = f"{failure.message} It did so again and again at the same place of its run."
+            self._end("failed", error=error_text("host-hung", again))
+        elif failure.lost:
+            log.warning("%s: %s Going on from the journal.", self.run_id, failure.message)
             self._spawn(self._start(frame))
-        elif frame.caller is None or failure.lost:
-            error = {"code": "execution-failed", **failure_error(failure)}
-            self._end("failed", error=dumps(error))
+        elif frame.caller is None:
+            self._end("failed", error=dumps({"code": "execution-failed", **failure_error(failure)}))
         else:
             self._leave(frame, (False, tool_failed(frame.place.tool.name, failure).error))
 

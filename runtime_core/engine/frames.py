@@ -100,6 +100,7 @@ class Origin:
             seed=f"{self.seed}/{place.path}",
             timeout_s=tool.timeout_s,
             env={name: value for name, value in allowed.items() if value is not None},
+            call_id=f"{self.session_id}/{place.path}" if self.session_id is not None and place.path else None,
         )
 
 

@@ -1,0 +1,242 @@
+"""Cancelling, diverging, losing processes, repositories that cannot be opened."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from runtime_core.wire.codes import RuntimeFault
+from tests.unit.engine.workshop import Repo, bench, play
+
+ASK = "return (await ctx.requestInput('sure?')).value;"
+
+
+def test_a_parked_run_is_cancelled_once(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("ask", ts=ASK)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("ask"))["sessionId"]
+            reply = await desk.runtime.cancel(run_id, who="bob")
+            assert reply["outcome"]["kind"] == "cancelled"
+            detail = await desk.detail(run_id)
+            assert detail["pauses"] == []
+            assert [decision["outcome"] for decision in detail["decisions"]] == ["cancelled"]
+            assert {span["state"] for span in detail["spans"]} == {"cancelled"}
+            with pytest.raises(RuntimeFault) as again:
+                await desk.runtime.cancel(run_id, who="bob")
+            assert again.value.status == 409
+            with pytest.raises(RuntimeFault) as answered:
+                await desk.answer(run_id, "yes")
+            assert answered.value.code == "run_cancelled"
+
+    play(story())
+
+
+def test_a_running_run_is_cancelled_and_its_handlers_get_the_signal(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("long", ts="return await ctx.callTool('slow', {});", tools=("slow",))
+    repo.tool("slow", ts="await new Promise(r => { ctx.signal.addEventListener('abort', r); });", timeout=60000)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            reply = await desk.run("long", wait_s=0.5)
+            assert reply["outcome"]["kind"] == "running"
+            cancelled = await desk.runtime.cancel(reply["sessionId"], who="bob")
+            assert cancelled["outcome"]["kind"] == "cancelled"
+            spans = await desk.spans(reply["sessionId"])
+            assert {span["state"] for span in spans.values()} == {"cancelled"}
+
+    play(story())
+
+
+def test_changed_code_diverges_before_anything_new_is_executed(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("top", ts="await ctx.callTool('first', {}); " + ASK, tools=("first", "other"))
+    repo.tool("first", ts="return 1;")
+    repo.tool("other", ts="globalThis.other = true; return 2;")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("top"))["sessionId"]
+            repo.durable("top", ts="await ctx.callTool('other', {}); " + ASK, tools=("first", "other"))
+            reply = await desk.answer(run_id, "yes")
+            assert reply["outcome"]["kind"] == "diverged"
+            assert reply["outcome"]["code"] == "replay-diverged"
+            assert 'callTool "first"' in reply["outcome"]["reason"]
+            assert 'callTool "other"' in reply["outcome"]["reason"]
+            assert len(await desk.spans(run_id)) == 3
+            cancelled = await desk.runtime.cancel(run_id, who="ann")
+            assert cancelled["outcome"]["kind"] == "cancelled"
+
+    play(story())
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_changed_question_diverges_before_the_answer_reaches_the_handler(tmp_path: Path, answered: bool) -> None:
+    repo = Repo(tmp_path / "repo")
+    both = "const [a, b] = await Promise.all([ctx.requestInput('{}'), ctx.requestInput('{}')]); return [a, b];"
+    repo.durable("top", ts=both.format("one?", "two?"))
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("top"))["sessionId"]
+            changed = ("ONE?", "two?") if answered else ("one?", "TWO?")
+            repo.durable("top", ts=both.format(*changed))
+            reply = await desk.answer(run_id, "x")
+            assert reply["outcome"]["kind"] == "diverged"
+            assert reply["outcome"]["code"] == "content_changed"
+            assert (await desk.detail(run_id))["pauses"] == []
+
+    play(story())
+
+
+def test_changed_parameters_of_a_recorded_call_keep_the_recorded_result(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    code = "const n = await ctx.callTool('echo', {{n: {}}}); await ctx.requestInput('?'); return n;"
+    repo.durable("top", ts=code.format(1), tools=("echo",))
+    repo.tool("echo", ts="return params.n;")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("top"))["sessionId"]
+            repo.durable("top", ts=code.format(2), tools=("echo",))
+            assert (await desk.answer(run_id, "x"))["result"] == 1
+
+    play(story())
+
+
+def test_a_run_whose_repository_is_gone_waits_for_attention_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("ask", ts=ASK)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("ask"))["sessionId"]
+            shutil.move(repo.root, tmp_path / "elsewhere")
+            reply = await desk.answer(run_id, "yes")
+            assert reply["outcome"]["kind"] == "needs-attention"
+            assert reply["outcome"]["pause_kind"] == "attention"
+            detail = await desk.detail(run_id)
+            assert str(repo.root) in detail["run"]["error"]["message"]
+            assert detail["run"]["error"]["code"] == "repository-unavailable"
+            shutil.move(tmp_path / "elsewhere", repo.root)
+            done = await desk.answer(run_id, "run-again")
+            assert done["result"] == "yes"
+            assert (await desk.detail(run_id))["run"]["error"] is None
+
+    play(story())
+
+
+# Running broken bytecode ends the process at once; nothing in it can prevent that.
+DIE = "exec((lambda: 0).__code__.replace(co_code=bytes([100, 255] * 4), co_consts=()))"
+
+
+def test_a_durable_handler_goes_on_in_a_fresh_process(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable(
+        "dies",
+        py=f"""
+import os
+seen = await ctx.step('first', lambda: os.getpid())
+counted = await ctx.call_tool('count', {{}})
+if os.getpid() == seen:
+    {DIE}
+return ['survived', counted, await ctx.call_tool('count', {{}})]
+""",
+        tools=("count",),
+    )
+    repo.tool("count", ts="globalThis.count = (globalThis.count ?? 0) + 1; return globalThis.count;")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            assert (await desk.run("dies"))["result"] == ["survived", 1, 2]
+
+    play(story())
+
+
+def test_a_call_goes_on_while_its_callers_process_is_replaced(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable(
+        "top",
+        py=f"""
+import asyncio, os
+seen = await ctx.step('first', lambda: os.getpid())
+slow = ctx.call_tool('slow', {{}})
+await ctx.call_tool('quick', {{}})
+if os.getpid() == seen:
+    {DIE}
+return await slow
+""",
+        tools=("slow", "quick"),
+    )
+    repo.tool(
+        "slow", ts="globalThis.n = (globalThis.n ?? 0) + 1; await new Promise(r => setTimeout(r, 900)); return n;"
+    )
+    repo.tool("quick", ts="return 1;")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            assert (await desk.run("top"))["result"] == 1
+
+    play(story())
+
+
+def test_a_handler_that_always_takes_its_process_down_fails_its_run(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("dies", py=DIE)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            reply = await desk.run("dies")
+            assert reply["outcome"]["kind"] == "failed"
+            assert reply["outcome"]["code"] == "host-hung"
+
+    play(story())
+
+
+def test_closing_does_not_wait_for_a_handler_that_hangs(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("hangs", ts="while (true) {}")
+
+    async def story() -> str:
+        async with bench(repo, tmp_path / "data") as desk:
+            return (await desk.run("hangs", wait_s=0.5))["sessionId"]
+
+    run_id = play(story())
+
+    async def look() -> None:
+        repo.durable("hangs", ts="return 'repaired';")
+        async with bench(repo, tmp_path / "data") as desk:
+            assert await desk.runtime.recover() == 1
+            assert (await desk.detail(run_id))["run"]["result"] == "repaired"
+
+    play(look())
+
+
+def test_a_closed_runtime_leaves_its_runs_to_the_next_one(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable(
+        "long",
+        ts="const a = await ctx.callTool('work', {}); const b = await ctx.callTool('work', {}); return [a, b];",
+        tools=("work",),
+    )
+    repo.tool("work", ts="await new Promise(r => setTimeout(r, 700)); return 'done';")
+
+    async def begin() -> str:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("long", wait_s=0.3))["sessionId"]
+            await desk.until("span", id="0")
+            return run_id
+
+    async def go_on(run_id: str) -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            assert await desk.runtime.recover() == 1
+            assert (await desk.detail(run_id))["run"]["result"] == ["done", "done"]
+            spans = await desk.spans(run_id)
+            assert (spans["0"]["replayed"], spans["1"]["replayed"]) == (True, False)
+
+    play(go_on(play(begin())))
