@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
 from inbox_app import early, loop
 from inbox_app.gateway.base import Gateway
@@ -22,7 +21,7 @@ from inbox_app.views.desk import Desk
 from inbox_app.views.main_window import MainWindow
 from inbox_app.views.request_pane import RequestPane
 
-GRAB_SCALE = 2.0
+GRAB_SCALE = "2"
 GRAB_LIMIT_S = 60.0
 GRAB_SETTLE_S = 1.5
 """A card arms 0.7 s after it was shown, and the calls of its run arrive a moment later."""
@@ -45,6 +44,7 @@ def run_window(
     early.start_tracing()
     if grab is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
+        os.environ["QT_SCALE_FACTOR"] = GRAB_SCALE
     app = build_application()
     theme = Theme(system_palette(app), bundled_fonts=grab is not None, parent=app)
     theme.apply(app)
@@ -115,13 +115,5 @@ async def _grab(window: MainWindow, target: Path, listed: asyncio.Event, stop: a
             wait.cancel()
     if not stop.is_set():
         await asyncio.sleep(GRAB_SETTLE_S)
-    written = render(window, GRAB_SCALE).save(str(target), "PNG")
+    written = window.grab().save(str(target), "PNG")
     return 0 if written and listed.is_set() else 1
-
-
-def render(widget: QWidget, scale: float) -> QPixmap:
-    """A picture of a widget with ``scale`` device pixels per logical pixel, whatever the screen has."""
-    pixmap = QPixmap(widget.size() * scale)
-    pixmap.setDevicePixelRatio(scale)
-    widget.render(pixmap)
-    return pixmap

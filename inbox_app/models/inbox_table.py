@@ -39,7 +39,7 @@ class InboxTable(RowTable[Row]):
             icon=icon,
             icon_role=icon_role,
             title=_question(row),
-            strong=row.new and not row.gone,
+            strong=row.new and not row.gone and pause.eligible,
             when=left(pause.expires_at, now) if due and pause.expires_at else age(pause.asked_at, now),
             when_role="due" if due else "muted",
             when_strong=due,
@@ -114,8 +114,8 @@ def _word(row: Entry, now: float) -> tuple[str, Role, str]:
     if row.again:
         return translate("inbox", "Asks again"), "muted", "circle-pause"
     if row.new:
-        return translate("inbox", "New"), "muted", "dot"
-    return translate("inbox", "Read"), "muted", "ring"
+        return translate("inbox", "New"), "muted", ""
+    return translate("inbox", "Read"), "muted", ""
 
 
 def _group_title(group: Group) -> str:

@@ -12,10 +12,10 @@ from inbox_app.theme import resources
 
 _DOTS = {
     # Solid and half marks that the icon family does not have; same grid and stroke.
-    "dot": '<circle cx="12" cy="12" r="8" fill="currentColor" stroke="none"/>',
-    "ring": '<circle cx="12" cy="12" r="6.5" stroke-width="3"/>',
-    "half": '<circle cx="12" cy="12" r="6.5" stroke-width="3"/>'
-    '<path d="M12 5.5a6.5 6.5 0 0 0 0 13z" fill="currentColor" stroke="none"/>',
+    "dot": '<circle cx="12" cy="12" r="7" fill="currentColor" stroke="none"/>',
+    "ring": '<circle cx="12" cy="12" r="5.5" stroke-width="3"/>',
+    "half": '<circle cx="12" cy="12" r="5.5" stroke-width="3"/>'
+    '<path d="M12 6.5a5.5 5.5 0 0 0 0 11z" fill="currentColor" stroke="none"/>',
 }
 _FRAME = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24" fill="none" '

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPalette, QPen
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPainterPath, QPalette, QPen
 from PySide6.QtWidgets import (
     QComboBox,
     QProxyStyle,
@@ -18,11 +18,12 @@ from PySide6.QtWidgets import (
 )
 
 from inbox_app.theme.palettes import LIGHT
-from inbox_app.theme.tokens import FOCUS_RING, RADIUS_FIELD, SPLITTER_GRAB, Role
+from inbox_app.theme.tokens import FOCUS_RING, MENU_BAR, RADIUS_FIELD, Role
 
 SCROLL_BAR = 10
 FRAME_MARGIN = 4
 FIELD_PADDING = 6
+MENU_PADDING = 8
 
 _Primitive = QStyle.PrimitiveElement
 _Control = QStyle.ControlElement
@@ -114,7 +115,16 @@ class FlatStyle(QProxyStyle):
             return 1
         if hint == QStyle.StyleHint.SH_EtchDisabledText:
             return 0
+        if hint == QStyle.StyleHint.SH_UnderlineShortcut:
+            return int(bool(QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.AltModifier))
         return super().styleHint(hint, option, widget, returnData)  # pyright: ignore[reportArgumentType]
+
+    def sizeFromContents(
+        self, contents: QStyle.ContentsType, option: QStyleOption, size: QSize, widget: QWidget | None = None
+    ) -> QSize:
+        if contents == QStyle.ContentsType.CT_MenuBarItem:
+            return QSize(size.width() + 2 * MENU_PADDING, max(size.height(), MENU_BAR))
+        return super().sizeFromContents(contents, option, size, widget)  # pyright: ignore[reportArgumentType]
 
     def subElementRect(self, element: QStyle.SubElement, option: QStyleOption, widget: QWidget | None = None) -> QRect:
         rect = super().subElementRect(element, option, widget)  # pyright: ignore[reportArgumentType]
@@ -235,6 +245,3 @@ class FlatStyle(QProxyStyle):
         return (
             widget is not None and widget.inherits("QAbstractScrollArea") and bool(widget.property("field"))
         ) or isinstance(widget, QComboBox)
-
-
-__all__ = ["SPLITTER_GRAB", "FlatStyle", "rounded"]

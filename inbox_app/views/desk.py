@@ -99,7 +99,7 @@ class Desk(QObject):
         window.build_menus(self._actions)
         self._show_all()
         self._show_no_pause()
-        window.inbox.table.setFocus()
+        window.inbox.setFocus()
 
     # -- what commands ask ------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QLocale
 from PySide6.QtWidgets import QWidget
 
 from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import SPACE_2
 from inbox_app.views.list_pane import ListPane
 
 
@@ -13,6 +14,7 @@ class HistoryPane(ListPane):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.name_all(self.tr("History"), self.tr("Ended runs"))
+        self._fill.setContentsMargins(0, theme.px(SPACE_2), 0, 0)
 
     def show_loading(self) -> None:
         self.show_count("")

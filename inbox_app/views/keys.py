@@ -28,7 +28,9 @@ def key_groups(commands: Sequence[Command] = COMMANDS) -> list[Group]:
 
 
 def _shown(keys: str) -> str:
-    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+    """As a person says it: Enter for Return, a sequence without its comma."""
+    text = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+    return text.replace("Return", QCoreApplication.translate("menus", "Enter")).replace(", ", " ")
 
 
 def _folded(keys: list[str]) -> list[str]:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMainWindow,
+    QMenu,
+    QSizePolicy,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from inbox_app.commands.base import MENUS, QT_TRANSLATE_NOOP, Menu, ViewName
 from inbox_app.commands.registry import CommandAction
@@ -39,6 +48,7 @@ from inbox_app.widgets.surface import Hairline, Surface
 from inbox_app.widgets.toast import Toast
 
 START_SIZE = (1280, 772)
+HEALTH_WIDTH = 240
 
 _MENU_TITLES: dict[Menu, str] = {
     "Inbox": QT_TRANSLATE_NOOP("menus", "&Inbox"),
@@ -93,7 +103,8 @@ class MainWindow(QMainWindow):
             pane.setAccessibleName(name)
             self._panes.addWidget(pane)
         self._panes.setStretchFactor(2, 1)
-        self._panes.setSizes([theme.px(SIDEBAR_WIDTH), theme.px(LIST_WIDTH), theme.px(START_SIZE[0])])
+        self._wide_sizes = [theme.px(SIDEBAR_WIDTH), theme.px(LIST_WIDTH), theme.px(START_SIZE[0])]
+        self._panes.setSizes(self._wide_sizes)
 
         body = QWidget(self)
         column = QVBoxLayout(body)
@@ -185,9 +196,14 @@ class MainWindow(QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         narrow = self.width() < self._theme.px(NARROW_WIDTH)
-        if narrow != self._narrow:
-            self._narrow = narrow
-            self._arrange()
+        if narrow == self._narrow:
+            return
+        if narrow and self.isVisible():
+            self._wide_sizes = self._panes.sizes()
+        self._narrow = narrow
+        self._arrange()
+        sidebar = self._wide_sizes[0]
+        self._panes.setSizes([sidebar, self.width() - sidebar, self.width()] if narrow else self._wide_sizes)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
@@ -221,7 +237,9 @@ class PageBar(Surface):
         self._place = PlainLabel("", theme, "meta", "muted", self)
         self.new = ActionButton(theme, "", "link", parent=self)
         self._new_key = KeyHint(theme, ".", self, "accent")
-        row = QHBoxLayout()
+        upper = QWidget(self)
+        upper.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        row = QHBoxLayout(upper)
         row.setContentsMargins(theme.px(SPACE_2), 0, theme.px(SPACE_3), 0)
         row.setSpacing(theme.px(SPACE_2))
         row.addWidget(self.back)
@@ -234,7 +252,7 @@ class PageBar(Surface):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(row, 1)
+        column.addWidget(upper, 1)
         column.addWidget(Hairline(theme, self))
 
     def show_place(self, back: str, place: str, new: str) -> None:
@@ -252,13 +270,18 @@ class HealthLine(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._icon = IconBox(theme, self, ICON_SMALL)
         self._text = PlainLabel("", theme, "meta", parent=self)
         row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, theme.px(SPACE_3), 0)
+        row.setContentsMargins(0, 0, theme.px(SPACE_4), 0)
         row.setSpacing(theme.px(6))
+        row.addStretch(1)
         row.addWidget(self._icon)
         row.addWidget(self._text)
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._theme.px(HEALTH_WIDTH), self._theme.px(MENU_BAR))
 
     def show_health(self, health: Health | None) -> None:
         icon, role = HEALTH_MARKS[health] if health else ("circle-dashed", "muted")
@@ -266,7 +289,6 @@ class HealthLine(QWidget):
         text = self._words(health)
         self._text.setText(text)
         self.setAccessibleName(text)
-        self.adjustSize()
 
     def _words(self, health: Health | None) -> str:
         if health == "live":

@@ -28,7 +28,7 @@ class Sidebar(Surface):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, "panel", parent)
-        self.setMinimumWidth(theme.px(SIDEBAR_WIDTH) // 2)
+        self.setMinimumWidth(theme.px(SIDEBAR_WIDTH) * 3 // 4)
         self.setAccessibleName(self.tr("Views and connections"))
         self._inbox = NavRow(theme, "inbox", self.tr("Inbox"), self)
         self._history = NavRow(theme, "history", self.tr("History"), self)

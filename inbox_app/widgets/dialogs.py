@@ -108,7 +108,7 @@ class KeysDialog(SheetDialog):
         row.addStretch(1)
         row.addWidget(close)
         self.column.addLayout(row)
-        self.resize(theme.px(440), min(theme.px(600), parent.height() - theme.px(48)))
+        self.resize(theme.px(440), min(theme.px(720), parent.height() - theme.px(48)))
 
     def _hints(self, keys: list[str], parent: QWidget) -> QHBoxLayout:
         row = QHBoxLayout()

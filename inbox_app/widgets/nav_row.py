@@ -12,7 +12,9 @@ from inbox_app.theme.tokens import FOCUS_RING, ICON, RADIUS_FIELD, ROW_CONNECTIO
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_BY_MOUSE = Qt.FocusReason.MouseFocusReason
+_BY_KEY = frozenset(
+    {Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason}
+)
 UNKNOWN_COUNT = "–"
 
 
@@ -86,7 +88,7 @@ class NavRow(QAbstractButton):
         self.update()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._ring = event.reason() != _BY_MOUSE
+        self._ring = event.reason() in _BY_KEY
         super().focusInEvent(event)
 
     @Slot()

@@ -1,9 +1,13 @@
-"""Draws every screen and state of the window off screen: ``python -m tests.support.shots FOLDER``."""
+"""Draws every screen and state of the window off screen.
+
+``python -m tests.support.shots FOLDER [SCENE,…|all [PALETTE,…|all [SCALE,…]]]``; a process draws one scale.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -14,7 +18,7 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 from PySide6.QtWidgets import QApplication
 
 from inbox_app import loop
-from inbox_app.app import build_application, render
+from inbox_app.app import build_application
 from inbox_app.gateway.base import Batch, GatewayError
 from inbox_app.state.drafts import Draft, Drafts
 from inbox_app.state.outbox import Outbox
@@ -177,9 +181,7 @@ SCENES: dict[str, Callable[[Theme], Awaitable[Stage]]] = {
 DIALOGS = frozenset({"keys", "confirm"})
 
 
-async def draw(
-    app: QApplication, folder: Path, names: list[str], palettes: list[PaletteName], scales: list[float]
-) -> int:
+async def draw(app: QApplication, folder: Path, names: list[str], palettes: list[PaletteName]) -> int:
     theme = Theme("light", bundled_fonts=True, parent=app)
     theme.apply(app)
     app.setCursorFlashTime(0)
@@ -188,24 +190,35 @@ async def draw(
         for name in names:
             scene = await SCENES[name](theme)
             target = app.activeModalWidget() if name in DIALOGS else scene.window
-            for scale in scales:
-                render(target or scene.window, scale).save(str(folder / f"{name}-{palette}@{scale:g}x.png"))
+            picture = (target or scene.window).grab()
+            picture.save(str(folder / f"{name}-{palette}@{picture.devicePixelRatio():g}x.png"))
             if target is not None and target is not scene.window:
                 target.close()
             await strike(scene)
     return 0
 
 
+def _draw_apart(folder: str, names: str, palettes: str, scale: str) -> int:
+    command = [sys.executable, "-m", "tests.support.shots", folder, names, palettes, scale]
+    return subprocess.run(command, check=False).returncode
+
+
 def main(arguments: list[str]) -> int:
-    folder = Path(arguments[0] if arguments else "shots")
-    folder.mkdir(parents=True, exist_ok=True)
-    names = arguments[1].split(",") if len(arguments) > 1 else list(SCENES)
-    palettes: list[PaletteName] = [name for name in PALETTES if len(arguments) < 3 or name in arguments[2].split(",")]
-    scales = [float(part) for part in arguments[3].split(",")] if len(arguments) > 3 else [1.0, 2.0]
+    folder, names, palettes, scales = [*arguments, *("shots", "all", "all", "1,2")[len(arguments) :]]
+    if "," in scales:
+        parts = [
+            subprocess.run([sys.executable, "-m", __spec__.name, folder, names, palettes, one])
+            for one in scales.split(",")
+        ]
+        return max(part.returncode for part in parts)
+    os.environ["QT_SCALE_FACTOR"] = scales
+    Path(folder).mkdir(parents=True, exist_ok=True)
     app = build_application()
+    chosen = [name for name in SCENES if names == "all" or name in names.split(",")]
+    themes: list[PaletteName] = [name for name in PALETTES if palettes == "all" or name in palettes.split(",")]
 
     async def run(stop: asyncio.Event) -> int:
-        return await draw(app, folder, names, palettes, scales)
+        return await draw(app, Path(folder), chosen, themes)
 
     return loop.run(app, run)
 
