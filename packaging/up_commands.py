@@ -43,7 +43,9 @@ def main(arguments: Sequence[str]) -> int:
             case "bench":
                 return up_checks.run_benchmarks(python, ROOT, rest)
             case "shots":
-                return _become([str(python), "-P", "-m", "inbox_app", "shots", rest[0]])
+                folder = Path(rest[0]).absolute()
+                os.chdir(ROOT)
+                return _become([str(python), "-m", "tests.support.shots", str(folder)])
             case _:
                 return _become([str(python), "-P", "-m", "inbox_app", "demo"])
     except SetupError as error:
