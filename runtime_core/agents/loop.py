@@ -17,7 +17,7 @@ NO_MODEL = (
 )
 
 
-class SubagentFailed(Exception):
+class SubagentFailed(Exception):  # noqa: N818
     """The specialist gave no answer; the message names it and says why."""
 
 

@@ -54,7 +54,7 @@ class ModelError(Exception):
         self.message = message
 
 
-class ModelUnusable(Exception):
+class ModelUnusable(Exception):  # noqa: N818
     """The model a repository or the command line names cannot be used; the message says where and what to do."""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import cache
 from typing import Any, Final, cast
 
 from jsonschema import Draft202012Validator, ValidationError, validators
@@ -145,6 +146,7 @@ def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterato
         yield ValidationError(f"{dumps(value)} does not match {pattern}")
 
 
+@cache
 def _with_exact_numbers(dialect: Any) -> Any:
     checker = dialect.TYPE_CHECKER.redefine_many({"number": _is_number, "integer": _is_integer})
     extend: Any = cast("Any", validators).extend
@@ -159,6 +161,7 @@ def _dialect(schema: Mapping[str, Any]) -> Any:
     return validators.validator_for(schema, default=Draft202012Validator)
 
 
+@cache
 def _meta_checker(dialect: Any) -> Any:
     return _with_exact_numbers(_dialect(dialect.META_SCHEMA))(dialect.META_SCHEMA)
 

@@ -9,7 +9,7 @@ _ONLY_JAVASCRIPT = re.compile(r"\\[pP]\{|\\u\{|\\c[A-Za-z]|\[\^?\]")
 """Beginnings that have no counterpart: Unicode properties, long code points, control letters, ``[]`` and ``[^]``."""
 
 
-class UnsupportedPattern(Exception):
+class UnsupportedPattern(Exception):  # noqa: N818
     """A pattern that is fine in JavaScript and has no counterpart here."""
 
 

@@ -41,12 +41,14 @@ class Report:
         remedy: str,
         place: dict[str, str | int | None],
     ) -> None:
-        problem = Problem(severity, code, printable(file), printable(message), remedy, **place)  # pyright: ignore[reportArgumentType]
-        self.problems.append(problem)
+        shown = {key: printable(value) if isinstance(value, str) else value for key, value in place.items()}
+        self.problems.append(
+            Problem(severity, code, printable(file), printable(message), printable(remedy), **shown)  # pyright: ignore[reportArgumentType]
+        )
 
 
 def printable(text: str) -> str:
-    """File names may hold bytes that are no text; they are shown as question marks."""
+    """File names and keys may hold what is no text (lone surrogates); it is shown as question marks."""
     return text.encode("utf-8", "replace").decode()
 
 

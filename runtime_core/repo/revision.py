@@ -24,7 +24,7 @@ _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__"})
 _TEST = re.compile(r"(\.(test|spec)\.[cm]?[jt]sx?|_test\.py)$|^test_.*\.py$")
 
 
-class TooLarge(Exception):
+class TooLarge(Exception):  # noqa: N818
     """A file, or the number of files, is beyond what is read; ``file`` is relative to the root."""
 
     def __init__(self, file: str, reason: str) -> None:

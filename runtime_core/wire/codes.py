@@ -28,7 +28,7 @@ HTTP_STATUS: Final[Mapping[str, int]] = {
 """Code -> HTTP status (contract decisions 3 and 4, sections 6.2 and 6.4)."""
 
 
-class RuntimeFault(Exception):
+class RuntimeFault(Exception):  # noqa: N818
     """A refusal with a code of the contract, a sentence that names what and what to do, and details.
 
     ``envelope()`` is the error body of contract decision 4.

@@ -100,12 +100,12 @@ def digest(value: object) -> str:
     return hashlib.sha256(dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-class _DuplicateKey(Exception):
+class _DuplicateKey(Exception):  # noqa: N818
     def __init__(self, key: str) -> None:
         self.key = key
 
 
-class _NotFinite(Exception):
+class _NotFinite(Exception):  # noqa: N818
     def __init__(self, word: str) -> None:
         self.word = word
 

@@ -100,6 +100,11 @@ def test_a_folder_name_that_is_no_text_can_be_shown(repository: Repository) -> N
     assert "ship?" in str(repository.only_error()).encode().decode()
 
 
+def test_a_key_that_is_no_text_can_be_shown(repository: Repository) -> None:
+    repository.tool("ship", parameters={"properties": {"\ud800": {"type": "strin"}}})
+    assert repository.only_error().key == "parameters.properties.?.type"
+
+
 WRONG = [
     ({"description": 5}, "description"),
     ({"description": ""}, "description"),

@@ -1,0 +1,71 @@
+"""Whatever stands in a definition file, loading ends with a bundle or with problems, never with another exception."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime_core.wire.json import dumps
+from tests.unit.repo.building import Repository
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+SCHEMA_WORDS = ["type", "properties", "$ref", "$id", "$schema", "$defs", "pattern", "items", "enum", "minimum"]
+SCHEMAS = st.recursive(
+    ANY | st.sampled_from(["string", "object", "#", "#/$defs/a", "http://example.invalid/", "([", "^a$"]),
+    lambda inner: st.dictionaries(st.sampled_from(SCHEMA_WORDS), inner, max_size=4),
+    max_leaves=10,
+)
+TOOLS = st.fixed_dictionaries(
+    {"description": st.just("x") | ANY},
+    optional={
+        **dict.fromkeys(("name", "execution", "uses", "triggers", "confirm", "timeout", "env", "effect"), ANY),
+        "parameters": SCHEMAS,
+    },
+)
+AGENTS = st.dictionaries(st.sampled_from(["name", "tools", "subagents", "timeout", "maxToolCalls", "stores"]), ANY)
+MANIFESTS = st.dictionaries(st.sampled_from(["name", "version", "models", "webTools", "stores"]), ANY)
+
+
+def load(files: dict[str, Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        repository = Repository(Path(folder))
+        repository.tool("ship")
+        repository.agent("checker")
+        for name, content in files.items():
+            repository.write(name, content if isinstance(content, bytes) else dumps(content))
+        for problem in repository.problems():
+            assert problem.file
+            assert problem.message
+            assert str(problem).encode()
+
+
+@settings(deadline=None, max_examples=60)
+@given(TOOLS, AGENTS, MANIFESTS)
+def test_any_definition(tool: dict[str, Any], agent: dict[str, Any], manifest: dict[str, Any]) -> None:
+    load(
+        {
+            "amodal/tools/ship/tool.json": tool,
+            "agents/checker/agent.json": agent,
+            "amodal.json": {"name": "x", "version": "1", **manifest},
+        }
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(["amodal.json", "amodal/tools/ship/tool.json", "agents/checker/AGENT.md"]), st.binary())
+def test_any_bytes(name: str, content: bytes) -> None:
+    load({name: content})
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(alphabet="-:#[]'\" \nab1", max_size=60))
+def test_any_front_matter(text: str) -> None:
+    load({"agents/checker/AGENT.md": f"---\n{text}".encode()})
