@@ -88,7 +88,15 @@ class Writer:
                 checkpointed = False
             if job is None:
                 self._db.close()
+                self._refuse_late_ones()
                 return
+
+    def _refuse_late_ones(self) -> None:
+        while not self._jobs.empty():
+            late = self._jobs.get()
+            if late is not None:
+                late.error = RuntimeError(f"the journal {self._path} is closed")
+                late.loop.call_soon_threadsafe(_resolve, [late])
 
     def _process(self, batch: list[_Job]) -> bool:
         """Do the jobs and wake those who wait for them, once for each loop; True if something was written."""

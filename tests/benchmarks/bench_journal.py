@@ -158,9 +158,8 @@ async def bench(folder: Path, appends: int, rounds: int, runs: int) -> None:
     full = await latencies(journal, 100_000 + runs, 100)
     added = resident_mb() - before
     for name, value in empty.items():
-        print(
-            f"{name + ':':<20} {value:.2f} ms with {100 if name == 'pending' else 0} parked runs, {full[name] / value:.2f} times that with {runs:,}"
-        )
+        few = 100 if name == "pending" else 0
+        print(f"{name + ':':<20} {value:.2f} ms with {few} parked runs, {full[name] / value:.2f} times with {runs:,}")
     print(f"memory added by {runs:,} parked runs: {added:.1f} MB (less than 20)")
     print(f"disk for each: {(folder / 'runtime.db').stat().st_size / runs:,.0f} bytes")
     await journal.close()

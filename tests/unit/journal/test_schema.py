@@ -1,0 +1,102 @@
+"""Formats of the file: made once, moved forward one step at a time, never half."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime_core.journal.driver import connect, pragma
+from runtime_core.journal.schema import MIGRATIONS, migrate
+from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.wire.codes import RuntimeFault
+from tests.unit.journal.stories import answered, claimed, parked, play
+
+GOLDEN = Path(__file__).parents[2] / "fixtures" / "golden"
+
+
+def grow(db: Any) -> None:
+    db.table("durable_run").add_column("mood", str)
+
+
+def break_(db: Any) -> None:
+    db.table("durable_run").add_column("mood", str)
+    raise ZeroDivisionError
+
+
+def test_a_new_file_has_the_newest_format(tmp_path: Path) -> None:
+    db = connect(tmp_path / "runtime.db")
+    migrate(db, tmp_path / "runtime.db")
+    assert pragma(db, "user_version") == len(MIGRATIONS)
+    assert not db.in_transaction
+    migrate(db, tmp_path / "runtime.db")
+    db.close()
+    assert [file.name for file in tmp_path.iterdir()] == ["runtime.db"]
+
+
+def test_a_migration_keeps_the_data_and_puts_a_copy_beside_it(tmp_path: Path) -> None:
+    play(tmp_path, parked)
+    path = tmp_path / "runtime.db"
+    db = connect(path)
+    migrate(db, path, [*MIGRATIONS, grow])
+    assert db.execute("SELECT id, mood FROM durable_run").fetchall() == [("dur_a", None)]
+    assert pragma(db, "user_version") == len(MIGRATIONS) + 1
+    db.close()
+    copy = connect(tmp_path / f"runtime.db.format-{len(MIGRATIONS)}.copy")
+    assert pragma(copy, "user_version") == len(MIGRATIONS)
+    assert copy.execute("SELECT id FROM durable_run").fetchall() == [("dur_a",)]
+    copy.close()
+
+
+def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    play(tmp_path, parked)
+    path = tmp_path / "runtime.db"
+    db = connect(path)
+    with pytest.raises(ZeroDivisionError):
+        migrate(db, path, [*MIGRATIONS, break_])
+    db.close()
+
+    async def story(journal: SqliteJournal) -> None:
+        assert (await journal.pending(10, None)).total == 1
+
+    play(tmp_path, story)
+
+
+@pytest.mark.parametrize("golden", sorted(GOLDEN.glob("v*.db")), ids=lambda path: path.name)
+def test_files_of_every_format_open_and_go_on(golden: Path, tmp_path: Path) -> None:
+    """Each holds: a finished run, one parked on two questions, a sleeping one, an interrupted call, a large value."""
+    shutil.copy(golden, tmp_path / "runtime.db")
+
+    async def story(journal: SqliteJournal) -> None:
+        finished = await journal.run("dur_finished")
+        assert finished is not None
+        assert (finished.status, finished.result) == ("completed", '"' + "x" * 70_000 + '"')
+        page = await journal.pending(10, None)
+        assert page.total == 3
+        assert [pause.kind for pause in page.items] == ["input", "approval", "attention"]
+        await answered(journal, '"yes"', "dur_parked", pause_id="dur_parked.1")
+        await answered(journal, '"run-again"', "dur_interrupted")
+        claim = await claimed(journal, "dur_parked")
+        assert [(entry.n, entry.state) for entry in await journal.load("dur_parked")] == [(1, "ok"), (0, "started")]
+        await journal.finish(claim, "completed", result="1")
+        assert await journal.load("dur_interrupted") == []
+        assert await journal.wake_due(100.0) == ["dur_sleeping"]
+        assert [span.slot for span in await journal.spans("dur_finished")] == ["", "0"]
+        assert len(await journal.events(0)) > 6
+
+    play(tmp_path, story)
+
+
+def test_there_is_a_file_of_every_format() -> None:
+    assert {path.name for path in GOLDEN.glob("v*.db")} == {f"v{n}.db" for n in range(1, len(MIGRATIONS) + 1)}
+
+
+def test_a_format_of_the_future_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "runtime.db"
+    db = connect(path)
+    migrate(db, path, [*MIGRATIONS, grow])
+    with pytest.raises(RuntimeFault, match="newer version"):
+        migrate(db, path)
+    db.close()
