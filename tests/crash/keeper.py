@@ -1,0 +1,46 @@
+"""A process that runs a runtime until it is killed: ``python -m tests.crash.keeper DATA REPO start|answer …``.
+
+Every change and the reply are a line of JSON on stdout; every ``ctx.log`` of a handler is a line of ``DATA/ran``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+from pathlib import Path
+
+from runtime_core.journal.base import Answer
+from runtime_core.runtime import Change, Runtime
+
+
+def say(**line: object) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def on_change(change: Change) -> None:
+    say(change=change.kind, id=change.wire.get("id"), state=change.wire.get("state") or change.wire.get("status"))
+
+
+async def keep(data: Path, repo: Path, command: str, *words: str) -> None:
+    ran = logging.getLogger("runtime_core.handlers")
+    ran.setLevel(logging.INFO)
+    ran.addHandler(logging.FileHandler(data / "ran"))
+    runtime = Runtime(data, execute=True)
+    await runtime.open()
+    runtime.subscribe(on_change)
+    if command == "start":
+        reply = await runtime.run_tool(repo, words[0], words[1], who="ann")
+    elif command == "answer":
+        reply = await runtime.answer(Answer(words[0], words[1], "ann"))
+    else:
+        reply = {"recovered": await runtime.recover()}
+    say(reply=reply)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).mkdir(exist_ok=True)
+    asyncio.run(keep(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]))

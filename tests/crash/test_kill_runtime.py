@@ -1,0 +1,186 @@
+"""The process is killed with -9 at every moment that can be seen from outside: nothing is lost, nothing repeated."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.engine.workshop import Bench, Repo, bench, play
+
+Line = dict[str, Any]
+ROOT = Path(__file__).parents[2]
+
+
+def release_desk(root: Path) -> Repo:
+    repo = Repo(root)
+    repo.durable(
+        "release",
+        ts="""
+const before = await ctx.callTool('build', {});
+const target = await ctx.requestInput('Where?');
+const note = await ctx.step('note', () => 'to ' + target.value);
+const checked = await ctx.callTool('check', {});
+const shipped = await ctx.callTool('ship', {target: target.value});
+const told = await ctx.callTool('tell', {});
+return {before, note, checked, shipped, told};
+""",
+        tools=("build", "check", "ship", "tell"),
+    )
+    repo.tool("build", ts="ctx.log('ran build'); return 'built';")
+    repo.tool("check", ts="ctx.log('ran check'); return 'checked';", effect="read")
+    repo.tool("ship", ts="ctx.log('ran ship'); await new Promise(r => setTimeout(r, 60)); return params.target;")
+    repo.tool("tell", py="ctx.log('ran tell')\nreturn 'told'")
+    return repo
+
+
+RESULT = {"before": "built", "note": "to staging", "checked": "checked", "shipped": "staging", "told": "told"}
+ONCE = ("build", "ship", "tell")
+RESULT_OF = {"ship": "staging", "tell": "told"}
+
+
+@contextmanager
+def keeper(data: Path, repo: Repo, *command: str) -> Generator[subprocess.Popen[str]]:
+    """A process with a runtime, killed with -9 at the end of the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.crash.keeper", str(data), str(repo.root), *command],
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        assert process.stdout is not None
+        process.stdout.close()
+        process.wait()
+
+
+def lines(process: subprocess.Popen[str]) -> Iterator[Line]:
+    assert process.stdout is not None
+    return map(json.loads, process.stdout)
+
+
+def ran(data: Path, tool: str) -> int:
+    return sum(line.endswith(f"ran {tool}") for line in (data / "ran").read_text().splitlines())
+
+
+def parked(data: Path, repo: Repo) -> str:
+    """A run that waits for its answer, in a data folder whose process was killed."""
+    with keeper(data, repo, "start", "release", "{}") as process:
+        return next(line["reply"]["sessionId"] for line in lines(process) if "reply" in line)
+
+
+def killed_while_shipping(data: Path, repo: Repo) -> str:
+    """A run whose process was killed in the middle of the call of ``ship``."""
+    repo.tool("ship", ts="ctx.log('ran ship'); await new Promise(r => setTimeout(r, 60000));", timeout=90000)
+    run_id = parked(data, repo)
+    with keeper(data, repo, "answer", run_id, '"staging"') as process:
+        while ran(data, "ship") == 0:
+            with suppress(subprocess.TimeoutExpired):
+                raise AssertionError(f"the process ended by itself with {process.wait(0.05)}")
+    return run_id
+
+
+async def settled(desk: Bench, run_id: str) -> dict[str, Any]:
+    await desk.runtime.recover()
+    return (await desk.detail(run_id))["run"]
+
+
+def test_killed_between_park_and_answer(tmp_path: Path) -> None:
+    repo, data = release_desk(tmp_path / "repo"), tmp_path / "data"
+    run_id = parked(data, repo)
+
+    async def answer() -> None:
+        async with bench(repo, data) as desk:
+            assert await desk.runtime.recover() == 0
+            (pause,) = (await desk.runtime.pending(who="ann"))["approvals"]
+            assert pause["question"] == "Where?"
+            assert (await desk.answer(run_id, "staging"))["result"] == RESULT
+            spans = await desk.spans(run_id)
+            assert (spans["0"]["leg"], spans["0"]["replayed"]) == (1, True)
+
+    play(answer())
+    assert ran(data, "build") == 1
+
+
+def test_killed_in_the_middle_of_a_call_asks_instead_of_repeating_it(tmp_path: Path) -> None:
+    repo, data = release_desk(tmp_path / "repo"), tmp_path / "data"
+    run_id = killed_while_shipping(data, repo)
+
+    async def look() -> None:
+        async with bench(repo, data) as desk:
+            run = await settled(desk, run_id)
+            assert run["status"] == "needs-attention"
+            (pause,) = (await desk.runtime.pending(who="ann"))["approvals"]
+            assert pause["kind"] == "attention"
+            assert pause["input_type"] == "choice"
+            assert [option["value"] for option in pause["options"]] == ["run-again", "fail"]
+            assert pause["context"] == {"tool": "ship", "params": {"target": "staging"}}
+            spans = await desk.spans(run_id)
+            assert spans["4"]["state"] == "unknown"
+            assert ran(data, "ship") == 1
+            repo.tool("ship", ts="return 'again';")
+            done = await desk.answer(run_id, "run-again")
+            assert done["result"] == {**RESULT, "shipped": "again"}
+
+    play(look())
+
+
+def test_an_interrupted_call_can_be_let_fail(tmp_path: Path) -> None:
+    repo, data = release_desk(tmp_path / "repo"), tmp_path / "data"
+    run_id = killed_while_shipping(data, repo)
+
+    async def fail() -> None:
+        async with bench(repo, data) as desk:
+            assert (await settled(desk, run_id))["status"] == "needs-attention"
+            reply = await desk.answer(run_id, "fail")
+            assert reply["outcome"]["kind"] == "failed"
+            assert reply["outcome"]["code"] == "execution-failed"
+            assert ran(data, "ship") == 1
+
+    play(fail())
+
+
+@pytest.mark.parametrize("moment", range(1, 20, 2))
+def test_killed_between_answer_and_finish(tmp_path: Path, moment: int) -> None:
+    repo, data = release_desk(tmp_path / "repo"), tmp_path / "data"
+    run_id = parked(data, repo)
+    with keeper(data, repo, "answer", run_id, '"staging"') as process:
+        for count, line in enumerate(lines(process), 1):
+            if count >= moment or "reply" in line:
+                break
+    before = {tool: ran(data, tool) for tool in ONCE}
+
+    async def look() -> None:
+        async with bench(repo, data) as desk:
+            run = await settled(desk, run_id)
+            if run["status"] == "awaiting-input":  # killed before the answer was stored
+                assert before["ship"] == 0
+                await desk.answer(run_id, "staging")
+                run = (await desk.detail(run_id))["run"]
+            interrupted: set[str] = set()
+            while run["status"] == "needs-attention":
+                (pause,) = (await desk.detail(run_id))["pauses"]
+                interrupted.add(pause["context"]["tool"])
+                await desk.answer(run_id, {"use_result": RESULT_OF[pause["context"]["tool"]]})
+                run = (await desk.detail(run_id))["run"]
+            assert run["status"] == "completed"
+            assert run["result"] == RESULT
+            for decision in (await desk.detail(run_id))["decisions"]:
+                if decision["kind"] == "input":
+                    assert (decision["value"], decision["answered_by"]) == ("staging", "ann")
+            spans = await desk.spans(run_id)
+            assert all(span["state"] in ("ok", "unknown") for span in spans.values())
+            for tool in interrupted:
+                assert before[tool] <= 1
+
+    play(look())
+    assert {tool: ran(data, tool) for tool in ONCE if ran(data, tool) > 1} == {}
