@@ -32,17 +32,15 @@ class AgentFile(BaseModel):
     max_tool_calls: int | None = Field(None, ge=1, le=100, description="Give a whole number from 1 to 100.")
 
 
-def load_agents(root: Path, report: Report) -> dict[str, Agent]:
-    """All agents by directory name. A broken one is a problem and left out."""
+def load_agents(root: Path, report: Report) -> dict[str, Agent | None]:
+    """All agents by directory name; None for a broken one, whose problems are reported."""
     folder = root / AGENTS
     if not folder.is_dir():
         return {}
-    found: dict[str, Agent] = {}
+    found: dict[str, Agent | None] = {}
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.name.startswith(("_", ".")):
-            agent = _load_agent(root, path.name, report)
-            if agent:
-                found[path.name] = agent
+            found[path.name] = _load_agent(root, path.name, report)
     return found
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast
 
 from runtime_core.repo.bundle import Agent
+from runtime_core.repo.files import JsonFile, items_of
 from runtime_core.repo.report import INVALID, Report, did_you_mean
 from runtime_core.repo.tools import ToolScan
 
@@ -31,19 +32,29 @@ BUILT_IN: Final = frozenset(
 _STORE_TOOL = re.compile(r"store__[a-z][a-z0-9_-]*__(get|set|query|list|remove)\Z")
 
 
-def check_names(scan: ToolScan, agents: Mapping[str, Agent], report: Report) -> None:
-    for tool in scan.tools.values():
-        file = scan.files[tool.name]
-        for number, name in enumerate(tool.tools):
+def check_names(scan: ToolScan, agents: Mapping[str, Agent | None], report: Report) -> None:
+    """Report every name that does not resolve, those of broken tools included, so that everything shows at once.
+
+    A tool or agent that is there and broken is not reported again where it is used.
+    """
+    for file in scan.files.values():
+        for number, name in _declared(file, "tools"):
             if name not in scan.tools and scan.left_out.get(name) != "":
                 message, remedy = _unresolved_tool(name, scan)
                 report.error(INVALID, file.name, message, remedy, **file.place(("uses", "tools", number)))
-        for number, name in enumerate(tool.subagents):
+        for number, name in _declared(file, "subagents"):
             if name not in agents:
                 message, remedy = _unresolved_agent(name, agents)
                 report.error(INVALID, file.name, message, remedy, **file.place(("uses", "subagents", number)))
     for agent in agents.values():
-        _check_agent(agent, scan, agents, report)
+        if agent is not None:
+            _check_agent(agent, scan, agents, report)
+
+
+def _declared(file: JsonFile, kind: str) -> list[tuple[int, str]]:
+    uses = file.value.get("uses")
+    names = items_of(cast("dict[str, object]", uses).get(kind)) if isinstance(uses, dict) else []
+    return [(number, name) for number, name in enumerate(names) if isinstance(name, str)]
 
 
 def _unresolved_tool(name: str, scan: ToolScan) -> tuple[str, str]:
@@ -59,7 +70,7 @@ def _unresolved_tool(name: str, scan: ToolScan) -> tuple[str, str]:
     return f'There is no tool "{name}".', remedy
 
 
-def _unresolved_agent(name: str, agents: Mapping[str, Agent]) -> tuple[str, str]:
+def _unresolved_agent(name: str, agents: Mapping[str, Agent | None]) -> tuple[str, str]:
     remedy = f"Create agents/{name}/AGENT.md or correct the name.{did_you_mean(name, agents)}"
     return f'There is no agent "{name}".', remedy
 
@@ -74,9 +85,9 @@ def _later_kind(name: str) -> str | None:
     return None
 
 
-def _check_agent(agent: Agent, scan: ToolScan, agents: Mapping[str, Agent], report: Report) -> None:
+def _check_agent(agent: Agent, scan: ToolScan, agents: Mapping[str, Agent | None], report: Report) -> None:
     """What a model is offered is only a matter of warning: the missing tool is simply not offered."""
-    file = f"agents/{agent.name}/agent.json"
+    file = f"agents/{agent.name}"
     for number, name in enumerate(agent.tools or ()):
         if name not in scan.tools and scan.left_out.get(name) != "":
             message, _ = _unresolved_tool(name, scan)

@@ -41,6 +41,11 @@ def show_key(key: Sequence[str | int]) -> str | None:
     return shown.removeprefix(".") or None
 
 
+def items_of(value: object) -> list[Any]:
+    """The items of a list as it stands in a file; nothing for any other value."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
 def read_text(root: Path, name: str, report: Report, limit: int = DEFINITION_LIMIT) -> str | None:
     """The text of a regular file below ``limit`` bytes, without its byte order mark."""
     path = root / name

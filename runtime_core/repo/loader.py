@@ -28,7 +28,7 @@ def load_bundle(root: Path) -> Bundle:
     revision = ""
     with _reading(root, report):
         revision = revision_of(root)
-    agents: dict[str, Agent] = {}
+    agents: dict[str, Agent | None] = {}
     with _reading(root, report):
         agents = load_agents(root, report)
     scan = ToolScan()
@@ -43,7 +43,7 @@ def load_bundle(root: Path) -> Bundle:
         version=str(manifest["version"]),
         revision=revision,
         tools=scan.tools,
-        agents=agents,
+        agents={name: agent for name, agent in agents.items() if agent is not None},
         manifest=manifest,
         problems=tuple(report.problems),
     )

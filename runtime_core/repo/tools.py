@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from runtime_core.repo.bundle import Tool
-from runtime_core.repo.files import JsonFile, read_json, read_text, validate
+from runtime_core.repo.files import JsonFile, items_of, read_json, read_text, validate
 from runtime_core.repo.params import check_schema
 from runtime_core.repo.report import INVALID, NOT_FOUND, Report
 from runtime_core.repo.revision import FILE_LIMIT
@@ -30,8 +30,8 @@ _PARTS: Final = ("handler.ts", "handler.py", "tool.ts", "tool.py")
 
 @dataclass(slots=True)
 class ToolScan:
-    """What the tool folders hold. ``files`` are the definitions by tool name; ``left_out`` says why a name is missing,
-    with an empty reason where its own problem is already an error."""
+    """What the tool folders hold. ``files`` are the definitions by tool name, those of broken tools included;
+    ``left_out`` says why a name is missing, with an empty reason where its own problem is already an error."""
 
     tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
     files: dict[str, JsonFile] = field(default_factory=dict[str, JsonFile])
@@ -137,12 +137,14 @@ def _load_json_layout(
         report.error(NOT_FOUND, definition, "The tool has no handler.", _handler_remedy(root, folder))
     file = read_json(root, definition, report)
     parsed = validate(ToolFile, file, report) if file else None
-    if file and parsed:
-        _check_definition(name, file, parsed, report)
+    if file:
+        scan.files[name] = file
+        _check_definition(name, file, report)
     if file is None or parsed is None or any(problem.severity == "error" for problem in report.problems[before:]):
         scan.left_out[name] = ""
     elif parsed.confirm == "never":
         scan.left_out[name] = f'{definition} says "confirm": "never"'
+        del scan.files[name]
         report.warning(
             INVALID,
             definition,
@@ -152,7 +154,6 @@ def _load_json_layout(
         )
     else:
         scan.tools[name] = _tool(name, f"{folder}/{handlers[0]}", file, parsed)
-        scan.files[name] = file
 
 
 def _handler_remedy(root: Path, folder: str) -> str:
@@ -162,16 +163,19 @@ def _handler_remedy(root: Path, folder: str) -> str:
     return "Write handler.ts or handler.py beside it."
 
 
-def _check_definition(name: str, file: JsonFile, parsed: ToolFile, report: Report) -> None:
-    if parsed.name is not None and parsed.name != name:
+def _check_definition(name: str, file: JsonFile, report: Report) -> None:
+    """What the field types alone do not say. Fields of the wrong type are passed over: they are problems already."""
+    given = file.value.get("name")
+    if isinstance(given, str) and given != name:
         report.error(
             INVALID,
             file.name,
-            f'The name "{parsed.name}" differs from the folder\'s name "{name}".',
+            f'The name "{given}" differs from the folder\'s name "{name}".',
             f'Write "{name}", leave the name out, or rename the folder.',
             **file.place(("name",)),
         )
-    for problem in check_schema(parsed.parameters):
+    parameters = file.value.get("parameters")
+    for problem in check_schema(cast("dict[str, Any]", parameters)) if isinstance(parameters, dict) else ():
         add = report.warning if problem.tolerable else report.error
         add(
             INVALID,
@@ -180,8 +184,9 @@ def _check_definition(name: str, file: JsonFile, parsed: ToolFile, report: Repor
             "Correct the JSON Schema at this place; references may only point inside it, such as #/$defs/item.",
             **file.place(("parameters", *problem.key)),
         )
-    for number, trigger in enumerate(parsed.triggers):
-        _check_trigger(file, number, trigger.kind, report)
+    for number, trigger in enumerate(items_of(file.value.get("triggers"))):
+        if isinstance(trigger, dict):
+            _check_trigger(file, number, cast("dict[str, Any]", trigger).get("kind"), report)
     for ignored in ("enabled", "llm_callable"):
         if ignored in file.value:
             report.warning(
@@ -193,11 +198,11 @@ def _check_definition(name: str, file: JsonFile, parsed: ToolFile, report: Repor
             )
 
 
-def _check_trigger(file: JsonFile, number: int, kind: str, report: Report) -> None:
+def _check_trigger(file: JsonFile, number: int, kind: object, report: Report) -> None:
     place = file.place(("triggers", number, "kind"))
     if kind == "schedule":
         report.warning(INVALID, file.name, "Schedule triggers never fire.", "Use an automation instead.", **place)
-    elif kind not in ("invoke", "regex"):
+    elif isinstance(kind, str) and kind not in ("invoke", "regex"):
         report.warning(
             INVALID,
             file.name,
@@ -208,7 +213,6 @@ def _check_trigger(file: JsonFile, number: int, kind: str, report: Report) -> No
 
 
 def _tool(name: str, entry: str, file: JsonFile, parsed: ToolFile) -> Tool:
-    raw_triggers: list[Any] = file.value.get("triggers") or []
     uses = parsed.uses
     return Tool(
         name=name,
@@ -220,7 +224,7 @@ def _tool(name: str, entry: str, file: JsonFile, parsed: ToolFile) -> Tool:
         tools=tuple(uses.tools) if uses else (),
         subagents=tuple(uses.subagents) if uses else (),
         has_uses=uses is not None,
-        triggers=tuple(raw_triggers),
+        triggers=tuple(items_of(file.value.get("triggers"))),
         confirm=False if parsed.confirm == "never" else parsed.confirm,
         effect=parsed.effect,
         timeout_s=float(parsed.timeout) / 1000,

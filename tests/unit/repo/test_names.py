@@ -61,6 +61,26 @@ def test_a_broken_tool_is_not_reported_again_by_those_that_use_it(repository: Re
     assert repository.only_error().file == "amodal/tools/broken/tool.json"
 
 
+def test_a_broken_agent_is_not_reported_again_by_those_that_use_it(repository: Repository) -> None:
+    repository.agent("checker", timeout=-1)
+    repository.tool("ship", uses={"subagents": ["checker"]})
+    assert repository.only_error().file == "agents/checker/agent.json"
+
+
+def test_everything_wrong_with_one_tool_shows_at_once(repository: Repository) -> None:
+    repository.tool(
+        "ship", description=5, name="sail", parameters={"type": "strin"}, uses={"tools": ["nothing", 5]}, enabled=True
+    )
+    assert {(problem.severity, problem.key) for problem in repository.problems()} == {
+        ("error", "description"),
+        ("error", "name"),
+        ("error", "parameters.type"),
+        ("error", "uses.tools[0]"),
+        ("error", "uses.tools[1]"),
+        ("warning", "enabled"),
+    }
+
+
 def test_tools_may_use_themselves_and_each_other(repository: Repository) -> None:
     repository.tool("ship", uses={"tools": ["ship", "sail"]})
     repository.tool("sail", uses={"tools": ["ship"]})
