@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
 from PySide6.QtCore import QCoreApplication
@@ -12,6 +11,7 @@ from PySide6.QtCore import QCoreApplication
 from inbox_app.cards.base import short_label
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Decision, Outcome
+from inbox_app.models.wording import clock
 from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.tokens import Role
 
@@ -98,7 +98,11 @@ def changed() -> BarState:
 
 
 def elsewhere(by: str, answer: object, at: float | None) -> BarState:
-    words = {"name": short_label(by), "answer": short_label(values.compact(answer, 60)), "time": clock_time(at)}
+    words = {
+        "name": short_label(by),
+        "answer": short_label(values.compact(answer, 60)),
+        "time": clock(at) if at is not None else "",
+    }
     if at is None:
         text = translate("DecisionBar", "Answered by {name}: {answer}. Your pick is kept").format(**words)
     else:
@@ -121,7 +125,7 @@ def closed(decision: Decision | None) -> BarState:
 
 def expired(at: float | None) -> BarState:
     text = (
-        translate("DecisionBar", "Expired {time}. Nothing ran").format(time=clock_time(at))
+        translate("DecisionBar", "Expired {time}. Nothing ran").format(time=clock(at))
         if at
         else translate("DecisionBar", "Expired. Nothing ran")
     )
@@ -130,10 +134,6 @@ def expired(at: float | None) -> BarState:
 
 def not_yours(reason: str) -> BarState:
     return BarState("lock", "muted", reason or translate("DecisionBar", "Somebody else has to answer this"))
-
-
-def clock_time(at: float | None) -> str:
-    return datetime.fromtimestamp(at).strftime("%H:%M") if at is not None else ""
 
 
 def _unseen(lines: int) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from typing import cast
 
-from PySide6.QtCore import QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QDateTime, QLocale, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Pause, Run
+from inbox_app.models.wording import clock, span
 from inbox_app.theme.style import rounded
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import RADIUS_TAG, SPACE_1, SPACE_2, SPACE_3, SPACE_6, Role
@@ -34,8 +35,6 @@ class Fact:
 
 
 class RequestHead(QWidget):
-    """Also the neutral place for the focus: keys that arrive here do nothing."""
-
     def __init__(self, theme: Theme, clock: Callable[[], float] = time.time, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
@@ -81,9 +80,6 @@ class RequestHead(QWidget):
         self._title.show_text(title)
         self.setAccessibleName(title)
         self._show_facts(self._run_facts(run))
-
-    def sizeHint(self) -> QSize:
-        return QSize(self._theme.px(480), self.heightForWidth(self.width()))
 
     def _build(self) -> None:
         theme = self._theme
@@ -140,13 +136,13 @@ class RequestHead(QWidget):
             left.append(Fact(self.tr("For"), pause.requested_by))
         if len(pause.path) > 1:
             left.append(Fact(self.tr("Path"), " › ".join(pause.path)))
-        since = self.tr("{age}, since {time}").format(age=age(now - pause.asked_at), time=_moment(pause.asked_at, now))
+        since = self.tr("{age}, since {time}").format(age=span(now - pause.asked_at), time=_moment(pause.asked_at, now))
         right = [Fact(self.tr("Waiting"), since)]
         if pause.expires_at is not None:
             left_over = pause.expires_at - now
             when = _moment(pause.expires_at, now)
             text = (
-                self.tr("{time}, in {age}").format(time=when, age=age(left_over))
+                self.tr("{time}, in {age}").format(time=when, age=span(left_over))
                 if left_over > 0
                 else self.tr("{time}, passed").format(time=when)
             )
@@ -155,8 +151,10 @@ class RequestHead(QWidget):
         return left, right
 
     def _then(self, pause: Pause) -> str:
-        if isinstance(pause.on_expire, dict) and "value" in pause.on_expire:
-            return self.tr("{value} is taken as the answer").format(value=values.compact(pause.on_expire["value"], 60))
+        rule: object = pause.on_expire
+        if isinstance(rule, dict) and "value" in rule:
+            value = cast("dict[str, object]", rule)["value"]
+            return self.tr("{value} is taken as the answer").format(value=values.compact(value, 60))
         return self.tr("the call fails, nothing is approved")
 
     def _run_facts(self, run: Run) -> tuple[list[Fact], list[Fact]]:
@@ -164,7 +162,7 @@ class RequestHead(QWidget):
         left = [Fact(self.tr("For"), run.requested_by)] if run.requested_by else []
         right = [Fact(self.tr("Started"), _moment(run.created_at, now))]
         if run.finished_at is not None:
-            left.append(Fact(self.tr("Took"), age(run.finished_at - run.created_at)))
+            left.append(Fact(self.tr("Took"), span(run.finished_at - run.created_at)))
             right.append(Fact(self.tr("Ended"), _moment(run.finished_at, now)))
         elif run.wake_at is not None:
             right.append(Fact(self.tr("Wakes"), _moment(run.wake_at, now)))
@@ -206,22 +204,9 @@ class _Tag(QWidget):
         painter.end()
 
 
-def age(seconds: float) -> str:
-    """How long, in the two largest units that matter: 4s, 18m, 2h 05m, 3d 4h."""
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    minutes = whole // 60
-    if minutes < 60:
-        return f"{minutes}m"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 24:
-        return f"{hours}h {minutes:02}m"
-    days, hours = divmod(hours, 24)
-    return f"{days}d {hours}h"
-
-
 def _moment(at: float, now: float) -> str:
     """A time of today, or a date and a time."""
-    when = datetime.fromtimestamp(at)
-    return when.strftime("%H:%M" if when.date() == datetime.fromtimestamp(now).date() else "%Y-%m-%d %H:%M")
+    when = QDateTime.fromMSecsSinceEpoch(int(at * 1000))
+    if when.date() == QDateTime.fromMSecsSinceEpoch(int(now * 1000)).date():
+        return clock(at)
+    return QLocale().toString(when, QLocale.FormatType.ShortFormat)

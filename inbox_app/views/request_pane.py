@@ -27,15 +27,44 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Final, cast
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
 
+from inbox_app.cards import bar_states
+from inbox_app.cards.bar_states import BarState
+from inbox_app.cards.decision_bar import DecisionBar
 from inbox_app.commands.base import TabName
-from inbox_app.gateway.base import Call, Decision, Pause, RunDetail
+from inbox_app.gateway.base import Call, Decision, Pause, Run, RunDetail
+from inbox_app.models.wording import clock as time_of_day
 from inbox_app.state.drafts import Draft
-from inbox_app.state.outbox import Sending
+from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import EDGE, Role
+from inbox_app.views.call_pane import CallPane
+from inbox_app.views.card_page import CardPage
+from inbox_app.views.decision_list import DecisionList
+from inbox_app.views.payload_page import PayloadPage
+from inbox_app.views.request_head import RequestHead
+from inbox_app.widgets.empty_state import EmptyState
+from inbox_app.widgets.hidden_text import reveal
+from inbox_app.widgets.surface import Hairline, NeutralFrame
+from inbox_app.widgets.tab_strip import TabStrip
+
+TABS: Final[tuple[TabName, ...]] = ("card", "payload", "tree", "history")
+_ENDS: Final[dict[str, tuple[str, Role]]] = {
+    "completed": ("circle-check", "answered"),
+    "failed": ("triangle-alert", "failed"),
+    "diverged": ("triangle-alert", "failed"),
+    "cancelled": ("circle-x", "expired"),
+    "expired": ("timer-off", "expired"),
+    "awaiting-input": ("circle-pause", "waiting"),
+    "needs-attention": ("triangle-alert", "due"),
+    "sleeping": ("moon", "muted"),
+    "running": ("circle-dashed", "muted"),
+}
 
 
 class RequestPane(QWidget):
@@ -46,47 +75,449 @@ class RequestPane(QWidget):
     go_to_pause = Signal(str)
     state_changed = Signal()
 
-    def __init__(self, theme: Theme, *, clock: Callable[[], float] = time.time, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        *,
+        clock: Callable[[], float] = time.time,
+        steady_clock: Callable[[], float] = time.monotonic,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._clock = clock
+        self._pause: Pause | None = None
+        self._fresh: Pause | None = None
+        self._detail: RunDetail | None = None
+        self._run_id: str | None = None
+        self._draft: Draft | None = None
+        self._production = False
+        self._home = NeutralFrame(theme, "card", "", self)
+        self._head = RequestHead(theme, clock, self._home)
+        words = (self.tr("Card"), self.tr("Payload"), self.tr("Tree"), self.tr("History"))
+        self._tabs = TabStrip(theme, self.tr("Parts of the request"), words, self._home)
+        self._card_page = CardPage(theme, self._home)
+        self._payload_page = PayloadPage(theme, self._home)
+        self._calls = CallPane(theme, clock=clock, parent=self._home)
+        self._decisions = DecisionList(theme, self._home)
+        self._pages = QStackedWidget(self._home)
+        for page in (self._card_page, self._payload_page, self._calls, self._decisions):
+            self._pages.addWidget(page)
+        self._bar = DecisionBar(theme, self._home, clock=clock, steady_clock=steady_clock, parent=self._home)
+        self._empty = EmptyState(theme, self)
+        self._whole = QStackedWidget(self)
+        self._build()
+        self._connect()
+        self.show_nothing("")
+
+    # What is shown
 
     @property
     def pause(self) -> Pause | None:
         """The open question that is shown."""
-        return None
+        return self._pause
 
     @property
-    def run_id(self) -> str | None: ...
+    def run_id(self) -> str | None:
+        return self._run_id
+
     @property
     def can_send(self) -> bool:
-        return False
+        return self._bar.can_send
 
     @property
     def can_undo(self) -> bool:
-        return False
+        return self._bar.can_undo
+
+    @property
+    def bar(self) -> DecisionBar:
+        return self._bar
+
+    @property
+    def calls(self) -> CallPane:
+        return self._calls
 
     def show_pause(
         self, pause: Pause, draft: Draft | None = None, detail: RunDetail | None = None, *, production: bool = False
-    ) -> None: ...
-    def update_pause(self, pause: Pause) -> None: ...
-    def close_pause(self, decision: Decision | None = None) -> None: ...
-    def show_run(self, detail: RunDetail, *, production: bool = False) -> None: ...
-    def show_nothing(self, text: str, more: str = "") -> None: ...
-    def set_detail(self, detail: RunDetail) -> None: ...
-    def apply_calls(self, run_id: str, calls: Sequence[Call]) -> None: ...
-    def set_outbox_state(self, sending: Sending | None) -> None: ...
+    ) -> None:
+        self._take_focus()
+        self._start(pause.run_id, production=production)
+        self._pause, self._fresh = pause, None
+        self._draft = (draft or Draft(pause.id, pause.fingerprint)).under(pause.fingerprint)
+        self._tabs.set_word(0, self.tr("Card"))
+        self._head.show_pause(pause, production=production)
+        self._home.setAccessibleName(reveal(pause.question)[:1000])
+        self._whole.setCurrentWidget(self._home)
+        self._payload_page.show_pause(pause, self._draft.edits)
+        self._tabs.set_count(1, _count(pause))
+        card = self._card_page.show_pause(pause, whole_question=self._head.is_title_cut)
+        card.restore(self._draft)
+        if self._card_page.note is not None:
+            self._card_page.note.blockSignals(True)
+            self._card_page.note.setText(self._draft.note)
+            self._card_page.note.blockSignals(False)
+        self._tabs.setCurrentIndex(0)
+        self._bar.open(pause.connection, production=production)
+        self._set_closed(not pause.eligible)
+        if not pause.eligible:
+            self._bar.show_state(bar_states.not_yours(reveal(pause.reason)))
+        if detail is not None:
+            self.set_detail(detail)
+        self._show_edits()
+        self._offer()
 
-    def pick(self, number: int) -> None: ...
-    def pick_word(self, yes: bool) -> None: ...
-    def send(self) -> None: ...
-    def undo(self) -> None: ...
-    def edit(self) -> None: ...
-    def write_note(self) -> None: ...
-    def show_tab(self, tab: TabName) -> None: ...
+    def update_pause(self, pause: Pause) -> None:
+        """The shown question as the runtime has it now; content that changed is never swapped under the reader."""
+        shown = self._pause
+        if shown is None or shown.id != pause.id:
+            return
+        if _content(shown) != _content(pause):
+            self._fresh = pause
+            self._set_closed(True)
+            self._bar.show_state(bar_states.changed())
+        elif shown.eligible != pause.eligible:
+            self.show_pause(pause, self._draft, self._detail, production=self._production)
+        else:
+            self._pause = pause
+            self._head.show_pause(pause, production=self._production)
+        self.state_changed.emit()
+
+    def close_pause(self, decision: Decision | None = None) -> None:
+        """The shown question is no longer open and it was not this window that answered it."""
+        if self._pause is None:
+            return
+        self._set_closed(True)
+        self._bar.show_state(bar_states.closed(decision))
+        self._pause = None
+        self.state_changed.emit()
+
+    def show_run(self, detail: RunDetail, *, production: bool = False) -> None:
+        self._take_focus()
+        self._start(detail.run.id, production=production)
+        self._tabs.set_word(0, self.tr("Result"))
+        self._whole.setCurrentWidget(self._home)
+        self._tabs.setCurrentIndex(0)
+        self._show_run(detail)
+        self.state_changed.emit()
+
+    def show_nothing(self, text: str, more: str = "") -> None:
+        self._take_focus()
+        self._start(None, production=False)
+        self._empty.show_text("inbox", text, more)
+        self._whole.setCurrentWidget(self._empty)
+        self._bar.show_state(bar_states.NOTHING)
+        self.state_changed.emit()
+
+    def set_detail(self, detail: RunDetail) -> None:
+        """The run of what is shown: its calls and what was decided in it."""
+        if detail.run.id != self._run_id:
+            return
+        first = self._detail is None
+        self._detail = detail
+        if self._pause is None and self._draft is None:
+            self._show_run(detail)
+            return
+        if first:
+            self._calls.load(detail.calls)
+        else:
+            self._calls.apply(detail.calls)
+        self._show_history(detail)
+
+    def apply_calls(self, run_id: str, calls: Sequence[Call]) -> None:
+        if run_id == self._run_id:
+            self._calls.apply(calls)
+
+    def set_outbox_state(self, sending: Sending | None) -> None:
+        """Where the answer to the shown question stands."""
+        if self._pause is None or (sending is not None and sending.pause_id != self._pause.id):
+            return
+        self._set_closed(sending is not None and sending.state in ("held", "sending", "done", "refused"))
+        self._bar.set_sending(sending)
+        if sending is None:
+            self._offer()
+        self.state_changed.emit()
+
+    # What commands do
+
+    def pick(self, number: int) -> None:
+        """Pick option ``number``, counting from 1."""
+        if self._card_page.card is not None and self._card_page.card.pick(number):
+            self._tabs.setCurrentIndex(0)
+
+    def pick_word(self, yes: bool) -> None:
+        if self._card_page.card is not None and self._card_page.card.pick_word(yes):
+            self._tabs.setCurrentIndex(0)
+
+    def send(self) -> None:
+        self._bar.send()
+
+    def undo(self) -> None:
+        self._on_undo()
+
+    def edit(self) -> None:
+        if self._pause is not None and self._pause.allow_edits:
+            self._tabs.setCurrentIndex(1)
+            self._payload_page.start_editing()
+
+    def write_note(self) -> None:
+        if self._card_page.note is not None:
+            self._tabs.setCurrentIndex(0)
+            self._card_page.ensureWidgetVisible(self._card_page.note)
+            self._card_page.note.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def show_tab(self, tab: TabName) -> None:
+        self._tabs.setCurrentIndex(TABS.index(tab))
+        if tab == "tree":
+            self._calls.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
     def leave(self) -> bool:
         """Out of a field to the neutral frame; False if nothing in the pane had the focus in a field."""
+        focus = QApplication.focusWidget()
+        if isinstance(focus, QLineEdit | QPlainTextEdit) and self.isAncestorOf(focus):
+            self.focus_home()
+            return True
         return False
 
     def focus_home(self) -> None:
         """Put the focus on the neutral frame: keys there neither type nor send."""
+        self._home.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.color("card"))
+        if self._production:
+            edge = self._theme.px(EDGE)
+            left = 0 if self.layoutDirection() == Qt.LayoutDirection.LeftToRight else self.width() - edge
+            painter.fillRect(left, 0, edge, self.height(), self._theme.color("production"))
+        painter.end()
+
+    # Inside
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self._home)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        tabs = QVBoxLayout()
+        tabs.setContentsMargins(self._theme.px(24), 0, self._theme.px(24), 0)
+        tabs.addWidget(self._tabs)
+        column.addWidget(self._head)
+        column.addLayout(tabs)
+        column.addWidget(Hairline(self._theme, self._home))
+        column.addWidget(self._pages, 1)
+        column.addWidget(self._bar)
+        self._whole.addWidget(self._empty)
+        self._whole.addWidget(self._home)
+        self._frame = QVBoxLayout(self)
+        self._frame.setContentsMargins(0, 0, 0, 0)
+        self._frame.addWidget(self._whole)
+
+    def _connect(self) -> None:
+        self._tabs.currentChanged.connect(self._on_tab_changed)
+        self._card_page.changed.connect(self._on_changed)
+        self._card_page.payload_wanted.connect(self._on_payload_wanted)
+        self._card_page.unseen_changed.connect(self._bar.set_unseen)
+        self._payload_page.edited.connect(self._on_edited)
+        self._calls.count_changed.connect(self._on_count_changed)
+        self._calls.go_to_card.connect(self._on_go_to_card)
+        self._bar.answer_requested.connect(self.answer_requested)
+        self._bar.awake_changed.connect(self._on_awake_changed)
+        self._bar.undo_requested.connect(self._on_undo)
+        self._bar.retry_requested.connect(self._on_retry)
+        self._bar.reload_requested.connect(self._on_reload)
+        self._bar.rest_requested.connect(self._on_rest)
+        self._bar.next_requested.connect(self.go_to_pause)
+
+    def _start(self, run_id: str | None, *, production: bool) -> None:
+        """Forget what was shown."""
+        if run_id is None or run_id != self._run_id:
+            self._calls.load(())
+            self._tabs.set_count(2, None)
+            self._tabs.set_count(3, None)
+            self._decisions.show_decisions(())
+        self._pause = self._fresh = None
+        self._detail = None
+        self._draft = None
+        self._run_id = run_id
+        self._production = production
+        self._frame.setContentsMargins(self._theme.px(EDGE) if production else 0, 0, 0, 0)
+        self.update()
+
+    def _take_focus(self) -> None:
+        """A page that is about to be replaced must not hand its focus to some button."""
+        focus = QApplication.focusWidget()
+        if focus is not None and self.isAncestorOf(focus):
+            self.focus_home()
+
+    def _show_run(self, detail: RunDetail) -> None:
+        again = self._detail is not None and detail.run == self._detail.run
+        first = self._detail is None
+        self._detail = detail
+        run = detail.run
+        if not again:
+            words = self._run_words(run)
+            self._head.show_run(run, words, production=self._production)
+            self._home.setAccessibleName(words)
+            self._take_focus()
+            self._card_page.show_run(detail)
+            self._payload_page.show_run(run)
+            icon, role = _ENDS.get(run.status, ("circle-question-mark", "muted"))
+            self._bar.show_state(BarState(icon, role, self._end_words(run)))
+        if first:
+            self._calls.load(detail.calls)
+        else:
+            self._calls.apply(detail.calls)
+        self._show_history(detail)
+
+    def _show_history(self, detail: RunDetail) -> None:
+        self._tabs.set_count(3, len(detail.decisions))
+        self._decisions.show_decisions(detail.decisions)
+
+    def _run_words(self, run: Run) -> str:
+        words = {
+            "completed": self.tr("Completed"),
+            "failed": self.tr("Failed"),
+            "cancelled": self.tr("Cancelled"),
+            "expired": self.tr("Expired"),
+            "diverged": self.tr("Diverged"),
+            "sleeping": self.tr("Sleeping"),
+            "needs-attention": self.tr("Needs attention"),
+            "awaiting-input": self.tr("Waits for an answer"),
+            "running": self.tr("Running"),
+        }
+        return self.tr("{tool}: {state}").format(tool=run.tool, state=words.get(run.status, reveal(run.status)))
+
+    def _end_words(self, run: Run) -> str:
+        if run.finished_at is None:
+            return self.tr("Nothing to answer here now")
+        return self.tr("Ended {time}. Nothing to answer").format(time=time_of_day(run.finished_at))
+
+    def _set_closed(self, closed: bool) -> None:
+        self._card_page.set_closed(closed)
+        self._payload_page.set_closed(closed)
+
+    def _offer(self) -> None:
+        """Tell the bar what would be sent, built from what is shown and nothing else."""
+        pause, card = self._pause, self._card_page.card
+        if pause is None or card is None:
+            return
+        picked = card.picked()
+        problem = card.problem()
+        wrong = self._payload_page.problem()
+        if wrong:
+            problem = self.tr("Correct the edit to send")
+        if picked is None or wrong:
+            self._bar.offer(None, problem)
+        else:
+            has_edits = self._payload_page.has_edits
+            self._bar.offer(
+                Wish(
+                    pause,
+                    picked.value,
+                    picked.label,
+                    edits=self._payload_page.edits() if has_edits else None,
+                    has_edits=has_edits,
+                    note=self._note(),
+                ),
+                problem,
+            )
+        self.state_changed.emit()
+
+    def _note(self) -> str:
+        return self._card_page.note.text() if self._card_page.note is not None else ""
+
+    def _show_edits(self) -> None:
+        pause = self._pause
+        if pause is None or not pause.allow_edits or self._payload_page.problem():
+            return
+        edited = self._payload_page.has_edits
+        self._card_page.show_edited(self._payload_page.edits() if edited else pause.context, edited=edited)
+
+    def _keep_draft(self) -> None:
+        pause, card = self._pause, self._card_page.card
+        if pause is None or card is None:
+            return
+        draft = card.draft(Draft(pause.id, pause.fingerprint, note=self._note()))
+        self._draft = Draft(
+            draft.pause_id, draft.fingerprint, draft.pick, draft.text, self._payload_page.draft_text(), draft.note
+        )
+        self.draft_changed.emit(self._draft)
+
+    @Slot()
+    def _on_changed(self) -> None:
+        self._offer()
+        self._keep_draft()
+
+    @Slot()
+    def _on_edited(self) -> None:
+        self._show_edits()
+        self._on_changed()
+
+    @Slot(bool)
+    def _on_awake_changed(self, awake: bool) -> None:
+        if self._card_page.card is not None:
+            self._card_page.card.set_awake(awake)
+        self.state_changed.emit()
+
+    @Slot(int)
+    def _on_tab_changed(self, tab: int) -> None:
+        focus = QApplication.focusWidget()
+        if focus is not None and self._pages.isAncestorOf(focus):
+            self.focus_home()
+        self._pages.setCurrentIndex(tab)
+
+    @Slot()
+    def _on_payload_wanted(self) -> None:
+        if self._pause is not None and self._pause.allow_edits:
+            self.edit()
+        else:
+            self._tabs.setCurrentIndex(1)
+
+    @Slot(int)
+    def _on_count_changed(self, count: int) -> None:
+        self._tabs.set_count(2, count or None)
+
+    @Slot(str)
+    def _on_go_to_card(self, call_id: str) -> None:
+        pauses = self._detail.pauses if self._detail is not None else ()
+        suffix = call_id.replace("/", "-")
+        found = [item for item in pauses if item.id.rpartition(".")[2] == suffix] or list(pauses[:1])
+        if self._pause is not None and (not found or found[0].id == self._pause.id):
+            self._tabs.setCurrentIndex(0)
+        elif found:
+            self.go_to_pause.emit(found[0].id)
+
+    @Slot()
+    def _on_undo(self) -> None:
+        if self._pause is not None and self._bar.can_undo:
+            self.undo_requested.emit(self._pause.id)
+
+    @Slot()
+    def _on_retry(self) -> None:
+        if self._pause is not None:
+            self.retry_requested.emit(self._pause.id)
+
+    @Slot()
+    def _on_reload(self) -> None:
+        """Show the question again as it is now, with what was prepared for it."""
+        pause = self._fresh or self._pause
+        if pause is not None:
+            self.show_pause(pause, self._draft, self._detail, production=self._production)
+
+    @Slot()
+    def _on_rest(self) -> None:
+        self._tabs.setCurrentIndex(0)
+        self._card_page.show_rest()
+
+
+def _content(pause: Pause) -> tuple[object, ...]:
+    """What the operator decides about; a runtime without fingerprints is compared by it."""
+    if pause.fingerprint is not None:
+        return (pause.fingerprint,)
+    return (pause.question, pause.input_type, pause.options, repr(pause.context), pause.allow_edits)
+
+
+def _count(pause: Pause) -> int | None:
+    if not pause.has_context:
+        return None
+    context: object = pause.context
+    return len(cast("list[object]", context)) if isinstance(context, dict | list) else 1

@@ -1,0 +1,342 @@
+"""The call tree of a run: tree, levels, filters, find, and the values of the selected call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSplitter, QVBoxLayout, QWidget
+
+from inbox_app.gateway.base import Call
+from inbox_app.models import call_words
+from inbox_app.models.call_tree import CallTree
+from inbox_app.state.calls import NOT_PLACED, ROOT, Calls, is_error, is_replayed, is_waiting
+from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import BUTTON_ROW, SPACE_2, SPACE_3, SPACE_4
+from inbox_app.views.call_detail import CallDetail
+from inbox_app.widgets.buttons import ActionButton
+from inbox_app.widgets.call_delegate import has_link
+from inbox_app.widgets.call_view import CallView
+from inbox_app.widgets.filter_chip import FilterChip
+from inbox_app.widgets.hidden_text import reveal
+from inbox_app.widgets.plain_label import PlainLabel
+from inbox_app.widgets.segments import Segments
+from inbox_app.widgets.surface import Hairline, Surface
+
+BATCH_MS: Final = 50
+TICK_MS: Final = 1000
+ALL_LEVELS: Final = 3
+OPEN_ALL_MOST: Final = 10_000
+FIND_WIDTH: Final = 220
+DETAIL_HEIGHT: Final = 150
+
+
+class CallPane(QWidget):
+    """`load` shows a run, `apply` brings changes. ``go_to_card`` carries the id of a waiting call."""
+
+    go_to_card = Signal(str)
+    count_changed = Signal(int)
+
+    def __init__(self, theme: Theme, *, clock: Callable[[], float] = time.time, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._model = CallTree(clock, self)
+        self._view = CallView(theme, self._model, self)
+        self._pending: dict[str, Call] = {}
+        self._hits: list[int] = []
+        self._hit = -1
+        self._levels = Segments(theme, self.tr("Open to level"), ("1", "2", "3", self.tr("All")), self)
+        self._errors = FilterChip(theme, self.tr("Errors"), "triangle-alert", "failed", self)
+        self._waiting = FilterChip(theme, self.tr("Waiting"), "circle-pause", "waiting", self)
+        self._replayed = FilterChip(theme, self.tr("Replayed"), "rotate-ccw", "sent", self)
+        self._find = QLineEdit(self)
+        self._found = PlainLabel("", theme, "meta", "muted", self)
+        self._previous = ActionButton(theme, "", "flat", parent=self, icon_name="chevron-up", height=BUTTON_ROW)
+        self._next = ActionButton(theme, "", "flat", parent=self, icon_name="chevron-down", height=BUTTON_ROW)
+        self._skew = PlainLabel("", theme, "meta", "due", self, wrap=True)
+        self._skew_strip = Surface(theme, "due_wash", self)
+        self._detail = CallDetail(theme, self)
+        self._batch = QTimer(self)
+        self._batch.setSingleShot(True)
+        self._batch.setInterval(BATCH_MS)
+        self._batch.timeout.connect(self._on_batch)
+        self._ticker = QTimer(self)
+        self._ticker.setInterval(TICK_MS)
+        self._ticker.timeout.connect(self._on_tick)
+        self._build()
+        self._connect()
+
+    @property
+    def model(self) -> CallTree:
+        return self._model
+
+    @property
+    def view(self) -> CallView:
+        return self._view
+
+    def load(self, calls: Sequence[Call]) -> None:
+        """Show another run: open to the level, the way to what waits open and selected."""
+        self._pending.clear()
+        self._batch.stop()
+        for chip in (self._errors, self._waiting, self._replayed):
+            chip.setChecked(False)
+        self._model.show_only(None)
+        self._model.load(calls)
+        self._open_level()
+        waiting = next((number for number in self._model.calls.walk() if self._leads_to_card(number)), None)
+        first = next(self._model.calls.walk(), None)
+        chosen = waiting if waiting is not None else first
+        if chosen is not None:
+            self._view.show_number(chosen)
+        self._refresh()
+
+    def update_all(self, calls: Sequence[Call]) -> None:
+        """The same run, read again: what is shown stays where it is."""
+        self.apply(calls)
+
+    def apply(self, calls: Sequence[Call]) -> None:
+        """Changes of the shown run; they are taken over together after `BATCH_MS`."""
+        for call in calls:
+            self._pending[f"{call.id}\n{call.parent}\n{call.kind}\n{call.name}"] = call
+        if self._pending and not self._batch.isActive():
+            self._batch.start()
+
+    def show_call(self, call_id: str) -> None:
+        """Select a call by its id."""
+        number = self._model.calls.number(call_id)
+        if number is not None:
+            self._clear_filters()
+            self._view.show_number(number)
+
+    def show_waiting(self) -> None:
+        number = next((node for node in self._model.calls.walk() if self._leads_to_card(node)), None)
+        if number is not None:
+            self._view.show_number(number)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """F starts a search; N and Shift+N move between the finds while the tree has the focus."""
+        if event.key() == Qt.Key.Key_F and not event.modifiers():
+            self._find.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self._find.selectAll()
+        else:
+            super().keyPressEvent(event)
+
+    def _build(self) -> None:
+        theme = self._theme
+        for button, name in ((self._previous, self.tr("Previous find")), (self._next, self.tr("Next find"))):
+            button.setAccessibleName(name)
+            button.setToolTip(name)
+        self._levels.setCurrentIndex(ALL_LEVELS - 1)
+        self._find.setPlaceholderText(self.tr("Find"))
+        self._find.setAccessibleName(self.tr("Find a call by name, code or message"))
+        self._find.setMinimumHeight(theme.px(BUTTON_ROW))
+        self._find.setMaximumWidth(theme.px(FIND_WIDTH))
+        bar = QHBoxLayout()
+        bar.setContentsMargins(theme.px(SPACE_4), theme.px(SPACE_3), theme.px(SPACE_4), theme.px(SPACE_3))
+        bar.setSpacing(theme.px(SPACE_2))
+        bar.addWidget(PlainLabel(self.tr("Level"), theme, "body", "muted", self))
+        bar.addWidget(self._levels)
+        for chip in (self._errors, self._waiting, self._replayed):
+            bar.addWidget(chip)
+        bar.addStretch(1)
+        bar.addWidget(self._found)
+        bar.addWidget(self._find)
+        bar.addWidget(self._previous)
+        bar.addWidget(self._next)
+        strip = QVBoxLayout(self._skew_strip)
+        strip.setContentsMargins(theme.px(SPACE_3), theme.px(SPACE_2), theme.px(SPACE_3), theme.px(SPACE_2))
+        strip.addWidget(self._skew)
+        upper = QWidget(self)
+        column = QVBoxLayout(upper)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(bar)
+        column.addWidget(Hairline(theme, upper))
+        column.addWidget(self._view, 1)
+        column.addWidget(self._skew_strip)
+        split = QSplitter(Qt.Orientation.Vertical, self)
+        split.setChildrenCollapsible(False)
+        split.addWidget(upper)
+        split.addWidget(self._detail)
+        split.setStretchFactor(0, 1)
+        split.setStretchFactor(1, 0)
+        split.setSizes([10_000, theme.px(DETAIL_HEIGHT)])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(split)
+
+    def _connect(self) -> None:
+        self._levels.currentChanged.connect(self._on_level_changed)
+        for chip in (self._errors, self._waiting, self._replayed):
+            chip.toggled.connect(self._on_filter_toggled)
+        self._find.textChanged.connect(self._on_find_changed)
+        self._find.returnPressed.connect(self._on_next)
+        self._next.clicked.connect(self._on_next)
+        self._previous.clicked.connect(self._on_previous)
+        self._view.link_followed.connect(self._on_link_followed)
+        self._view.activated.connect(self._on_activated)
+        self._view.row_chosen.connect(self._on_row_chosen)
+        self._theme.changed.connect(self._view.viewport().update)
+
+    @property
+    def _level(self) -> int | None:
+        """How many levels are open; None for all."""
+        at = self._levels.currentIndex()
+        return None if at == ALL_LEVELS else at + 1
+
+    def _open_level(self) -> None:
+        level = self._level
+        if level is None and len(self._model.calls) <= OPEN_ALL_MOST:
+            self._view.expandAll()
+            return
+        if level == 1:
+            self._view.collapseAll()
+        else:
+            self._view.expandToDepth((level or ALL_LEVELS) - 2)
+        self._view.expand(self._model.index_of(NOT_PLACED))
+
+    def _leads_to_card(self, number: int) -> bool:
+        return has_link(self._model.calls.node(number))
+
+    @Slot()
+    def _on_batch(self) -> None:
+        batch = list(self._pending.values())
+        self._pending.clear()
+        known = len(self._model.calls)
+        top = self._view.top_number()
+        current = self._view.current_number()
+        self._model.apply(batch)
+        self._open_new(range(known + 2, len(self._model.calls) + 2))
+        if self._is_filtered:
+            self._view.expandAll()
+        if current and self._view.current_number() != current and self._model.index_of(current).isValid():
+            self._view.setCurrentIndex(self._model.index_of(current))
+        self._view.hold(top)
+        self._search(keep=True)
+        self._refresh()
+
+    def _open_new(self, numbers: range) -> None:
+        """New calls are as open as the level says."""
+        calls, level = self._model.calls, self._level
+        parents = {calls.node(number).parent for number in numbers} - {ROOT}
+        for parent in parents:
+            if parent == NOT_PLACED or level is None or self._model.level(parent) < level:
+                self._view.expand(self._model.index_of(parent))
+
+    def _refresh(self) -> None:
+        calls = self._model.calls
+        self._model.refresh_times()
+        for chip, key in ((self._errors, "errors"), (self._waiting, "waiting"), (self._replayed, "replayed")):
+            chip.set_count(calls.counts[key])
+        if any(calls.call(number).ended_at is None for number in calls.walk()):
+            self._ticker.start()
+        else:
+            self._ticker.stop()
+        self._show_skew(calls)
+        self._on_row_chosen(self._view.current_number() or 0)
+        self._view.viewport().update()
+        self._view.header().viewport().update()
+        self.count_changed.emit(len(calls))
+
+    def _show_skew(self, calls: Calls) -> None:
+        worst, number = max(((calls.skew(node), node) for node in calls.walk()), default=(0.0, 0))
+        self._skew_strip.setVisible(worst > 0)
+        if worst > 0:
+            text = self.tr("The clock of {name} is {time} behind its parent. Raw times are shown, nothing was moved.")
+            self._skew.setText(text.format(name=reveal(calls.call(number).name), time=call_words.duration(worst)))
+
+    @Slot()
+    def _on_tick(self) -> None:
+        if self.isVisible():
+            self._model.refresh_times()
+            self._view.viewport().update()
+
+    @Slot(int)
+    def _on_level_changed(self, at: int) -> None:
+        current = self._view.current_number()
+        self._open_level()
+        if current:
+            index = self._model.index_of(current)
+            self._view.scrollTo(index)
+
+    @property
+    def _is_filtered(self) -> bool:
+        return any(chip.isChecked() for chip in (self._errors, self._waiting, self._replayed))
+
+    def _wanted(self, call: Call) -> bool:
+        return (
+            (self._errors.isChecked() and is_error(call))
+            or (self._waiting.isChecked() and is_waiting(call))
+            or (self._replayed.isChecked() and is_replayed(call))
+        )
+
+    @Slot()
+    def _on_filter_toggled(self) -> None:
+        current = self._view.current_number()
+        self._model.show_only(self._wanted if self._is_filtered else None)
+        if self._is_filtered:
+            self._view.expandAll()
+        else:
+            self._open_level()
+        if current and self._model.index_of(current).isValid():
+            self._view.show_number(current)
+        self._view.header().viewport().update()
+
+    def _clear_filters(self) -> None:
+        for chip in (self._errors, self._waiting, self._replayed):
+            chip.setChecked(False)
+
+    @Slot()
+    def _on_find_changed(self) -> None:
+        self._search(keep=False)
+        if self._hits:
+            self._go_to_hit(0)
+
+    def _search(self, *, keep: bool) -> None:
+        """Find again; ``keep`` stays at the call that was found last."""
+        last = self._hits[self._hit] if keep and 0 <= self._hit < len(self._hits) else None
+        self._hits = self._model.calls.find(self._find.text().strip())
+        self._hit = self._hits.index(last) if last in self._hits else (0 if self._hits else -1)
+        self._show_found()
+
+    def _show_found(self) -> None:
+        if not self._find.text().strip():
+            self._found.setText("")
+        elif not self._hits:
+            self._found.setText(self.tr("Nothing found"))
+        else:
+            self._found.setText(self.tr("{at} of {count}").format(at=self._hit + 1, count=len(self._hits)))
+
+    @Slot()
+    def _on_next(self) -> None:
+        self._go_to_hit(self._hit + 1)
+
+    @Slot()
+    def _on_previous(self) -> None:
+        self._go_to_hit(self._hit - 1)
+
+    def _go_to_hit(self, at: int) -> None:
+        if not self._hits:
+            return
+        self._hit = at % len(self._hits)
+        if not self._model.index_of(self._hits[self._hit]).isValid():
+            self._clear_filters()
+        self._view.show_number(self._hits[self._hit])
+        self._show_found()
+
+    @Slot(int)
+    def _on_link_followed(self, number: int) -> None:
+        self.go_to_card.emit(self._model.calls.call(number).id)
+
+    @Slot()
+    def _on_activated(self) -> None:
+        number = self._view.current_number()
+        if number and self._leads_to_card(number):
+            self._on_link_followed(number)
+
+    @Slot(int)
+    def _on_row_chosen(self, number: int) -> None:
+        self._detail.show_node(self._model.calls.node(number) if number else None)

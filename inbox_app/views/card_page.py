@@ -1,0 +1,247 @@
+"""The body of the reading pane: why, answer, reason, exact arguments. It knows how much of it was in view."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+
+from inbox_app.cards.base import Card
+from inbox_app.cards.registry import make_card
+from inbox_app.gateway import values
+from inbox_app.gateway.base import Json, Pause, RunDetail
+from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import BUTTON, ICON_SMALL, SPACE_1, SPACE_2, SPACE_5, SPACE_6
+from inbox_app.widgets.buttons import ActionButton
+from inbox_app.widgets.empty_state import IconBox
+from inbox_app.widgets.marked_label import MarkedLabel
+from inbox_app.widgets.option_row import OUTSET
+from inbox_app.widgets.payload_view import PayloadView
+from inbox_app.widgets.plain_label import PlainLabel
+
+LINE = 20
+SLACK = 8
+NOTE_WIDTH = 640
+
+
+class CardPage(QScrollArea):
+    """Made anew for every question. ``unseen_changed`` counts lines that were never in view."""
+
+    changed = Signal()
+    payload_wanted = Signal()
+    unseen_changed = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.card: Card | None = None
+        self.note: QLineEdit | None = None
+        self._payload: Payload | None = None
+        self._seen = 0
+        self._measure = QTimer(self)
+        self._measure.setSingleShot(True)
+        self._measure.timeout.connect(self._on_measure)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.viewport().setAutoFillBackground(False)
+        self.verticalScrollBar().valueChanged.connect(self._on_moved)
+        self.verticalScrollBar().rangeChanged.connect(self._on_moved)
+
+    def show_pause(self, pause: Pause, *, whole_question: bool) -> Card:
+        """Build the page of one question; ``whole_question`` repeats it where the head had no room for all of it."""
+        body = self._start()
+        if whole_question:
+            body.addLayout(self._inset(MarkedLabel(pause.question, self._theme, "body", parent=self._page)))
+        card = make_card(self._theme, pause, self._page)
+        card.changed.connect(self.changed)
+        self.card = card
+        body.addWidget(card)
+        if card.takes_note:
+            body.addLayout(self._inset(self._note_field()))
+        if pause.has_context:
+            title = self.tr("Exact arguments") if pause.kind == "approval" else self.tr("Context")
+            link = self.tr("Edit") if pause.allow_edits and pause.eligible else self.tr("Open payload")
+            self._payload = Payload(self._theme, title, link, self._page)
+            self._payload.show_value(pause.context)
+            self._payload.link.clicked.connect(self.payload_wanted)
+            body.addLayout(self._inset(self._payload))
+        self._finish(body)
+        return card
+
+    def show_run(self, detail: RunDetail) -> None:
+        body = self._start()
+        run = detail.run
+        if run.error is not None:
+            code, message = str(run.error.get("code") or ""), str(run.error.get("message") or "")
+            body.addLayout(self._inset(_Problem(self._theme, code, message, self._page)))
+        if run.result is not None or run.status == "completed":
+            result = Payload(self._theme, self.tr("Result"), "", self._page)
+            result.show_value(run.result)
+            body.addLayout(self._inset(result))
+        if run.input is not None:
+            given = Payload(self._theme, self.tr("Input"), self.tr("Open payload"), self._page)
+            given.show_value(run.input)
+            given.link.clicked.connect(self.payload_wanted)
+            body.addLayout(self._inset(given))
+        self._finish(body)
+
+    def show_edited(self, value: Json, *, edited: bool) -> None:
+        """The payload as it will be sent."""
+        if self._payload is not None:
+            self._payload.show_edited(value, edited=edited)
+
+    def show_rest(self) -> None:
+        """Scroll one view further down."""
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.value() + max(LINE, bar.pageStep() - 2 * LINE))
+
+    def set_closed(self, closed: bool) -> None:
+        if self.card is not None:
+            self.card.set_closed(closed)
+        if self.note is not None:
+            self.note.setReadOnly(closed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._measure.start(0)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._measure.start(0)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self._measure.start(0)
+        return super().eventFilter(watched, event)
+
+    def _start(self) -> QVBoxLayout:
+        self.card = self.note = self._payload = None
+        self._seen = 0
+        self._page = QWidget()
+        self._page.setAutoFillBackground(False)
+        side = self._theme.px(SPACE_6 - OUTSET)
+        body = QVBoxLayout(self._page)
+        body.setContentsMargins(side, self._theme.px(SPACE_5), side, self._theme.px(SPACE_6))
+        body.setSpacing(self._theme.px(SPACE_5))
+        return body
+
+    def _finish(self, body: QVBoxLayout) -> None:
+        body.addStretch(1)
+        self.setWidget(self._page)
+        self._page.setAutoFillBackground(False)
+        self._page.installEventFilter(self)
+        self.verticalScrollBar().setValue(0)
+        self._measure.start(0)
+
+    def _inset(self, widget: QWidget) -> QVBoxLayout:
+        frame = QVBoxLayout()
+        frame.setContentsMargins(self._theme.px(OUTSET), 0, self._theme.px(OUTSET), 0)
+        frame.addWidget(widget)
+        return frame
+
+    def _note_field(self) -> QWidget:
+        theme = self._theme
+        frame = QWidget(self._page)
+        column = QVBoxLayout(frame)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(theme.px(SPACE_1))
+        words = QHBoxLayout()
+        words.setSpacing(theme.px(6))
+        words.addWidget(PlainLabel(self.tr("Reason"), theme, "label", "muted", frame))
+        words.addWidget(PlainLabel(self.tr("sent to the agent and kept in the record"), theme, "meta", "muted", frame))
+        words.addStretch(1)
+        column.addLayout(words)
+        self.note = QLineEdit(frame)
+        self.note.setAccessibleName(self.tr("Reason, sent to the agent and kept in the record"))
+        self.note.setMinimumHeight(theme.px(BUTTON))
+        self.note.setMaximumWidth(theme.px(NOTE_WIDTH))
+        self.note.textChanged.connect(self.changed)
+        column.addWidget(self.note)
+        return frame
+
+    @Slot()
+    def _on_moved(self) -> None:
+        self._measure.start(0)
+
+    @Slot()
+    def _on_measure(self) -> None:
+        page = self.widget()
+        if page is None or not self.isVisible():
+            return
+        bottom = self.verticalScrollBar().value() + self.viewport().height()
+        self._seen = max(self._seen, bottom)
+        missing = page.height() - self._theme.px(SPACE_6) - self._seen
+        line = self._theme.px(LINE)
+        self.unseen_changed.emit(math.ceil(missing / line) if missing > self._theme.px(SLACK) else 0)
+
+
+class Payload(QWidget):
+    """A value under a label line that counts hidden characters and says whether it was edited."""
+
+    def __init__(self, theme: Theme, title: str, link: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = title
+        self._value: Json = None
+        self._label = PlainLabel(title, theme, "label", "muted", self)
+        self._eye = IconBox(theme, self, ICON_SMALL)
+        self._hidden = PlainLabel("", theme, "meta", "due", self)
+        self._edited = PlainLabel(self.tr("edited, shown as it will be sent"), theme, "meta", "draft", self)
+        self.link = ActionButton(theme, link, "link", parent=self, height=LINE)
+        self.link.setVisible(bool(link))
+        self.view = PayloadView(theme, title, inline=True, parent=self)
+        self.view.filled.connect(self._on_filled)
+        line = QHBoxLayout()
+        line.setSpacing(theme.px(SPACE_2))
+        line.addWidget(self._label)
+        line.addWidget(self._eye)
+        line.addWidget(self._hidden)
+        line.addWidget(self._edited)
+        line.addStretch(1)
+        line.addWidget(self.link)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(theme.px(SPACE_1))
+        column.addLayout(line)
+        column.addWidget(self.view)
+        self._eye.set_icon("eye", "due")
+        self._edited.hide()
+
+    def show_value(self, value: Json) -> None:
+        self._value = value
+        self.view.show_value(value)
+        self._on_filled()
+
+    def show_edited(self, value: Json, *, edited: bool) -> None:
+        self._edited.setVisible(edited)
+        if values.canonical(value) != values.canonical(self._value):
+            self.show_value(value)
+
+    @Slot()
+    def _on_filled(self) -> None:
+        count = self.view.hidden_count
+        one, many = self.tr("1 hidden character shown"), self.tr("%n hidden characters shown", "", count)
+        self._hidden.setText(one if count == 1 else many)
+        self._hidden.setVisible(count > 0)
+        self._eye.setVisible(count > 0)
+
+
+class _Problem(QWidget):
+    """Why a run failed."""
+
+    def __init__(self, theme: Theme, code: str, message: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        icon = IconBox(theme, self, ICON_SMALL)
+        icon.set_icon("triangle-alert", "failed")
+        words = QHBoxLayout()
+        words.setSpacing(theme.px(SPACE_2))
+        words.addWidget(icon)
+        words.addWidget(MarkedLabel(code, theme, "body", "failed", self, strong=True), 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(theme.px(SPACE_1))
+        column.addLayout(words)
+        column.addWidget(MarkedLabel(message, theme, "body", "text", self))

@@ -1,0 +1,102 @@
+"""How the questions of one run ended, oldest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+
+from inbox_app.gateway import values
+from inbox_app.gateway.base import Decision
+from inbox_app.models.wording import clock
+from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import ICON, SPACE_1, SPACE_3, SPACE_5, SPACE_6, Role
+from inbox_app.widgets.empty_state import IconBox
+from inbox_app.widgets.hidden_text import reveal
+from inbox_app.widgets.marked_label import MarkedLabel
+from inbox_app.widgets.payload_view import PayloadView
+from inbox_app.widgets.plain_label import PlainLabel
+
+MOST: Final = 200
+_MARKS: Final[dict[str, tuple[str, Role]]] = {
+    "answered": ("circle-check", "answered"),
+    "refused": ("ban", "refused"),
+    "expired": ("timer-off", "expired"),
+    "cancelled": ("circle-x", "expired"),
+    "superseded": ("copy-minus", "expired"),
+}
+
+
+class DecisionList(QScrollArea):
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._shown: Sequence[Decision] | None = None
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(self.tr("Decisions of this run"))
+        self.viewport().setAutoFillBackground(False)
+
+    def show_decisions(self, decisions: Sequence[Decision]) -> None:
+        if decisions == self._shown:
+            return
+        self._shown = decisions
+        theme = self._theme
+        page = QWidget()
+        page.setAutoFillBackground(False)
+        column = QVBoxLayout(page)
+        pad = theme.px(SPACE_6)
+        column.setContentsMargins(pad, theme.px(SPACE_5), pad, pad)
+        column.setSpacing(theme.px(SPACE_5))
+        if not decisions:
+            column.addWidget(PlainLabel(self.tr("Nothing was decided in this run yet."), theme, "body", "muted", page))
+        for decision in decisions[:MOST]:
+            column.addWidget(self._row(decision, page))
+        if len(decisions) > MOST:
+            more = self.tr("{count} more are in the record.").format(count=len(decisions) - MOST)
+            column.addWidget(PlainLabel(more, theme, "meta", "muted", page))
+        column.addStretch(1)
+        self.setWidget(page)
+
+    def _row(self, decision: Decision, parent: QWidget) -> QWidget:
+        theme = self._theme
+        row = QWidget(parent)
+        grid = QGridLayout(row)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(theme.px(SPACE_3))
+        grid.setVerticalSpacing(theme.px(SPACE_1))
+        grid.setColumnStretch(1, 1)
+        icon, role = _MARKS.get(decision.outcome, ("circle-question-mark", "muted"))
+        mark = IconBox(theme, row, ICON)
+        mark.set_icon(icon, role)
+        grid.addWidget(mark, 0, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(MarkedLabel(decision.question, theme, "body", parent=row, strong=True), 0, 1)
+        grid.addWidget(PlainLabel(clock(decision.at) if decision.at else "", theme, "meta", "muted", row), 0, 2)
+        grid.addWidget(MarkedLabel(self._outcome(decision), theme, "body", "muted", row), 1, 1, 1, 2)
+        if decision.note:
+            note = self.tr("Reason: {text}").format(text=decision.note)
+            grid.addWidget(MarkedLabel(note, theme, "body", "muted", row), 2, 1, 1, 2)
+        if decision.has_edits:
+            view = PayloadView(theme, self.tr("The edited payload"), inline=True, parent=row)
+            view.show_value(decision.edits)
+            grid.addWidget(PlainLabel(self.tr("Edited payload"), theme, "label", "muted", row), 3, 1)
+            grid.addWidget(view, 4, 1, 1, 2)
+        return row
+
+    def _outcome(self, decision: Decision) -> str:
+        words = {
+            "answered": self.tr("Answered"),
+            "refused": self.tr("Refused"),
+            "expired": self.tr("Expired. Nothing ran"),
+            "cancelled": self.tr("Cancelled with the run"),
+            "superseded": self.tr("The run stopped asking"),
+        }
+        word = words.get(decision.outcome, reveal(decision.outcome))
+        if decision.outcome not in ("answered", "refused"):
+            return word
+        by = decision.by or self.tr("somebody")
+        said = values.compact(decision.value, 400)
+        return self.tr("{word} by {name}: {answer}").format(word=word, name=by, answer=said)

@@ -1,0 +1,205 @@
+"""The tree widget of calls: draws its own indent, keeps its place while rows arrive above."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QStyleOptionViewItem, QTreeView, QWidget
+
+from inbox_app.models.call_tree import BAR, CALL, OUTPUT, STATE, TIME, CallTree
+from inbox_app.models.call_words import duration
+from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import FOCUS_RING, SPACE_2, SPACE_4
+from inbox_app.widgets.call_delegate import CallDelegate
+
+WIDTHS = {STATE: 208, TIME: 64, OUTPUT: 64, BAR: 264}
+NARROW_WIDTHS = {STATE: 176, TIME: 56, OUTPUT: 56, BAR: 140}
+CALL_LEAST = 200
+HEAD_HEIGHT = 28
+
+
+class CallHeader(QHeaderView):
+    """Column names; over the time bars the ticks, named."""
+
+    def __init__(self, theme: Theme, delegate: CallDelegate, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._theme = theme
+        self._delegate = delegate
+        self.setSectionsClickable(False)
+        self.setStretchLastSection(False)
+        self.setFixedHeight(theme.px(HEAD_HEIGHT))
+
+    def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:  # noqa: N803
+        theme, model = self._theme, self.model()
+        painter.save()
+        painter.fillRect(rect, theme.color("card"))
+        painter.fillRect(rect.x(), rect.bottom(), rect.width(), 1, theme.color("line"))
+        painter.setFont(theme.font("label"))
+        painter.setPen(theme.color("muted"))
+        if logicalIndex == BAR and isinstance(model, CallTree):
+            self._paint_ticks(painter, self._delegate.bar_rect(rect), model)
+        else:
+            right = logicalIndex in (TIME, OUTPUT)
+            side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
+            room = rect.adjusted(
+                theme.px(SPACE_4) if logicalIndex == CALL else 0, 0, -theme.px(SPACE_2) if right else 0, 0
+            )
+            word = str(model.headerData(logicalIndex, Qt.Orientation.Horizontal) or "")
+            painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | side, word)
+        painter.restore()
+
+    def _paint_ticks(self, painter: QPainter, rect: QRect, model: CallTree) -> None:
+        metrics = self._theme.metrics("label")
+        line = model.timeline
+        middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        last = duration(line.end - line.start)
+        end = rect.right() - metrics.horizontalAdvance(last)
+        taken = rect.x() - 1
+        for tick in line.ticks():
+            word = duration(tick.seconds).replace(".0", "")
+            x = rect.x() + round(tick.position * rect.width())
+            width = metrics.horizontalAdvance(word)
+            if x > taken and x + width < end - 8:
+                painter.drawText(QRect(x, rect.y(), width + 2, rect.height()), middle, word)
+                taken = x + width + 8
+        if line.folds:
+            word = self.tr("wait folded")
+            width = metrics.horizontalAdvance(word)
+            first, stop = line.folds[-1]
+            x = min(rect.x() + round((first + stop) / 2 * rect.width()) - width // 2, end - width - 10)
+            if x > taken:
+                painter.drawText(QRect(x, rect.y(), width + 2, rect.height()), middle, word)
+        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, last)
+
+
+class CallView(QTreeView):
+    """``link_followed`` carries the number of the node whose "Go to card" was clicked or whose row was activated."""
+
+    link_followed = Signal(int)
+    row_chosen = Signal(int)
+
+    def __init__(self, theme: Theme, model: CallTree, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._tree = model
+        self._painter = CallDelegate(theme, self)
+        self.setModel(model)
+        self.setItemDelegate(self._painter)
+        self.setHeader(CallHeader(theme, self._painter, self))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setUniformRowHeights(True)
+        self.setIndentation(0)
+        self.setRootIsDecorated(False)
+        self.setItemsExpandable(True)
+        self.setExpandsOnDoubleClick(True)
+        self.setAllColumnsShowFocus(True)
+        self.setMouseTracking(True)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(self.tr("Calls of this run"))
+        header = self.header()
+        header.setMinimumSectionSize(theme.px(40))
+        for column in range(model.columnCount()):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(CALL, QHeaderView.ResizeMode.Stretch)
+        self._fit_columns()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._fit_columns()
+        super().resizeEvent(event)
+
+    def current_number(self) -> int | None:
+        index = self.currentIndex()
+        return int(index.internalId()) if index.isValid() else None
+
+    def show_number(self, number: int) -> None:
+        """Open the way to a node, make it current and bring it into view."""
+        index = self._tree.index_of(number)
+        if not index.isValid():
+            return
+        self.open_path(number)
+        self.setCurrentIndex(index)
+        self.scrollTo(index)
+
+    def open_path(self, number: int) -> None:
+        for step in self._tree.calls.path(number)[:-1]:
+            self.expand(self._tree.index_of(step))
+
+    def top_number(self) -> tuple[int, int] | None:
+        """The first node in view and how far it is above the edge."""
+        index = self.indexAt(QPoint(1, 1))
+        return (int(index.internalId()), self.visualRect(index).y()) if index.isValid() else None
+
+    def hold(self, top: tuple[int, int] | None) -> None:
+        """Bring a node back to where `top_number` found it."""
+        if top is None:
+            return
+        index = self._tree.index_of(top[0])
+        if index.isValid():
+            moved = self.visualRect(index).y() - top[1]
+            if moved:
+                self.verticalScrollBar().setValue(self.verticalScrollBar().value() + moved)
+
+    def drawBranches(self, painter: QPainter, rect: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
+        return
+
+    def drawRow(
+        self, painter: QPainter, options: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().drawRow(painter, options, index)
+        if self.hasFocus() and int(index.internalId()) == self.current_number():
+            rect = self.visualRect(self._tree.index_of(int(index.internalId())))
+            painter.save()
+            painter.setPen(QPen(self._theme.color("focus"), FOCUS_RING))
+            painter.drawRect(QRect(1, rect.y() + 1, self.viewport().width() - 2, rect.height() - 2))
+            painter.restore()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        if index.isValid() and event.button() == Qt.MouseButton.LeftButton:
+            node = self._tree.node(index)
+            first = self.visualRect(index.siblingAtColumn(CALL))
+            if self._painter.toggle_rect(first, self._tree, node).contains(event.position().toPoint()):
+                self.setCurrentIndex(index)
+                self.setExpanded(index.siblingAtColumn(CALL), not self.isExpanded(index.siblingAtColumn(CALL)))
+                return
+        super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if index.isValid() and event.button() == Qt.MouseButton.LeftButton and self._is_link(index, event):
+            self.link_followed.emit(int(index.internalId()))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        link = index.isValid() and self._is_link(index, event)
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if link else Qt.CursorShape.ArrowCursor)
+
+    def currentChanged(
+        self, current: QModelIndex | QPersistentModelIndex, previous: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().currentChanged(current, previous)
+        self.row_chosen.emit(int(current.internalId()) if current.isValid() else 0)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Letters are commands of the window, not a search by first letters."""
+
+    def _is_link(self, index: QModelIndex, event: QMouseEvent) -> bool:
+        cell = index.siblingAtColumn(STATE)
+        rect = self._painter.link_rect(self.visualRect(cell), self._tree, self._tree.node(index))
+        return rect.contains(event.position().toPoint())
+
+    def _fit_columns(self) -> None:
+        theme, width = self._theme, self.viewport().width()
+        widths = WIDTHS
+        if width < theme.px(sum(WIDTHS.values()) + CALL_LEAST):
+            widths = NARROW_WIDTHS
+        for column, size in widths.items():
+            self.header().resizeSection(column, theme.px(size))
+        fits = width >= theme.px(sum(NARROW_WIDTHS.values()) + CALL_LEAST)
+        self.setColumnHidden(BAR, not fits)
