@@ -16,7 +16,7 @@ from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.option_row import OUTSET
 from inbox_app.widgets.plain_label import PlainLabel
 
-LABEL_CHARACTERS: Final = 48
+LABEL_CHARACTERS: Final = 36
 
 
 @dataclass(frozen=True, slots=True)

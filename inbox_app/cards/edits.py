@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final, cast
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Json
@@ -15,12 +16,11 @@ from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.hidden_text import count_hidden, reveal
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
-from inbox_app.widgets.segments import Segments
 from inbox_app.widgets.text_area import TextArea
 
 FORM_FIELDS: Final = 200
 ONE_LINE: Final = 200
-KEY_WIDTH, TYPE_WIDTH, MARK_WIDTH, ROW = 128, 128, 104, 32
+KEY_WIDTH, TYPE_WIDTH, MARK_WIDTH, ROW, NARROW = 128, 128, 104, 32, 560
 
 
 class FieldRow(QWidget):
@@ -85,23 +85,29 @@ class FieldRow(QWidget):
             self._check.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, closed)
             self._check.setFocusPolicy(Qt.FocusPolicy.NoFocus if closed else Qt.FocusPolicy.StrongFocus)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._type.setVisible(event.size().width() >= self._theme.px(NARROW))
+
     def _build(self) -> None:
         theme = self._theme
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(theme.px(SPACE_3))
         name = PlainLabel(reveal(self._key), theme, "mono", "muted", self, elide=True)
+        name.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         name.setFixedWidth(theme.px(KEY_WIDTH))
         row.addWidget(name)
         row.addWidget(self._value_widget(), 2)
         row.addWidget(self._was, 1)
-        kind = PlainLabel(self._type_words(), theme, "meta", "muted", self)
-        kind.setFixedWidth(theme.px(TYPE_WIDTH))
-        row.addWidget(kind)
+        self._type = PlainLabel(self._type_words(), theme, "meta", "muted", self)
+        self._type.setFixedWidth(theme.px(TYPE_WIDTH))
+        row.addWidget(self._type)
         self._mark.setFixedWidth(theme.px(MARK_WIDTH))
         self._mark.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._mark)
         self.setMinimumHeight(theme.px(ROW))
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
     def _value_widget(self) -> QWidget:
         theme, original, name = self._theme, self._original, reveal(self._key)
@@ -185,9 +191,13 @@ class FieldRow(QWidget):
 
 
 class EditPanel(QWidget):
-    """Holds the edited copy. It counts as an edit only when it differs from the original."""
+    """Holds the edited copy. It counts as an edit only when it differs from the original.
+
+    ``reverting`` is emitted before the fields are made anew: take the focus away from them.
+    """
 
     changed = Signal()
+    reverting = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -195,14 +205,12 @@ class EditPanel(QWidget):
         self._original: Json = None
         self._rows: dict[str, FieldRow] = {}
         self._form: QWidget | None = None
-        self._views = Segments(theme, self.tr("How to edit"), (self.tr("Form"), self.tr("JSON")), self)
         self._about = PlainLabel(self.tr("Editing a copy. The original is kept."), theme, "meta", "muted", self)
         self._revert = ActionButton(theme, self.tr("Revert"), "flat", parent=self, height=BUTTON_ROW)
         self._state = PlainLabel("", theme, "meta", "muted", self, wrap=True)
         self._json = TextArea(theme, self.tr("Payload as JSON"), font="mono", lines=8, most=24, parent=self)
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self._json)
-        self._views.currentChanged.connect(self._on_view_changed)
         self._json.textChanged.connect(self._on_changed)
         self._revert.clicked.connect(self._on_revert)
         self._build()
@@ -214,7 +222,7 @@ class EditPanel(QWidget):
 
     def value(self) -> Json:
         """The edited copy. Raises `values.BadJsonError` while there is none that could be sent."""
-        if not self._shows_form:
+        if not self.shows_form:
             return values.parse(self._json.text())
         edited = {key: row.value() for key, row in self._rows.items()}
         return edited if any(row.is_changed for row in self._rows.values()) else self._original
@@ -238,7 +246,7 @@ class EditPanel(QWidget):
         """What to keep of it; None if nothing was changed."""
         if not self.is_changed:
             return None
-        if not self._shows_form:
+        if not self.shows_form:
             return self._json.text()
         try:
             return values.pretty(self.value())
@@ -250,22 +258,40 @@ class EditPanel(QWidget):
         self._json.setReadOnly(closed)
         for row in self._rows.values():
             row.set_closed(closed)
-        if closed and self._revert.hasFocus():
-            self._views.setFocus()
         self._revert.setVisible(not closed)
 
-    def focus_stop(self) -> QWidget:
-        return self._json if not self._shows_form else self._views
+    @property
+    def has_form(self) -> bool:
+        """Whether there can be a form at all: only for an object that is not too wide."""
+        return self._form is not None
 
     @property
-    def _shows_form(self) -> bool:
+    def shows_form(self) -> bool:
         return self._form is not None and self._pages.currentWidget() is self._form
+
+    def show_form(self) -> bool:
+        """Go on in the form; False, with the reason on the screen, if the JSON does not fit it."""
+        if self.shows_form:
+            return True
+        if self._form is None or not self._put(self._json.text()):
+            self._state.setText(self.tr("This cannot be shown as a form: {why}").format(why=self._why_no_form()))
+            return False
+        self._pages.setCurrentWidget(self._form)
+        self._on_changed()
+        return True
+
+    def show_json(self) -> None:
+        """Go on in the JSON text."""
+        if self.shows_form:
+            text = self.draft_text()
+            self._set_json(text if text is not None else values.pretty(self._original))
+            self._pages.setCurrentWidget(self._json)
+            self._on_changed()
 
     def _build(self) -> None:
         theme = self._theme
         top = QHBoxLayout()
         top.setSpacing(theme.px(SPACE_3))
-        top.addWidget(self._views)
         top.addWidget(self._about, 1)
         top.addWidget(self._revert)
         column = QVBoxLayout(self)
@@ -284,14 +310,11 @@ class EditPanel(QWidget):
             self._form = self._make_form(fields)
             self._pages.addWidget(self._form)
         if old is not None:
-            if old.isAncestorOf(self.focusWidget() or self):
-                self._views.setFocus()
             self._pages.removeWidget(old)
             old.deleteLater()
-        self._views.setTabEnabled(0, self._form is not None)
         fits = self._form is not None and (edited is None or self._put(edited))
         self._set_json(edited if edited is not None else values.pretty(original))
-        self._show(0 if fits else 1)
+        self._pages.setCurrentWidget(self._form if fits and self._form is not None else self._json)
         self._refresh()
 
     def _make_form(self, original: dict[str, Json]) -> QWidget:
@@ -327,29 +350,12 @@ class EditPanel(QWidget):
         self._json.set_text(text)
         self._json.blockSignals(False)
 
-    def _show(self, view: int) -> None:
-        self._views.blockSignals(True)
-        self._views.setCurrentIndex(view)
-        self._views.blockSignals(False)
-        self._pages.setCurrentWidget(self._form if view == 0 and self._form is not None else self._json)
-
-    @Slot(int)
-    def _on_view_changed(self, view: int) -> None:
-        if view == 1:
-            text = self.draft_text()
-            self._set_json(text if text is not None else values.pretty(self._original))
-        elif not self._put(self._json.text()):
-            self._show(1)
-            self._state.setText(self.tr("This cannot be shown as a form: {why}").format(why=self._why_no_form()))
-            return
-        self._show(view)
-        self._on_changed()
-
     def _why_no_form(self) -> str:
         return self.problem() or self.tr("fields were added, removed, moved or changed their type")
 
     @Slot()
     def _on_revert(self) -> None:
+        self.reverting.emit()
         self._load(self._original, None)
         self.changed.emit()
 
@@ -363,7 +369,7 @@ class EditPanel(QWidget):
         self._state.set_role("due" if problem else "muted")
         if problem:
             self._state.setText(problem)
-        elif self._shows_form:
+        elif self.shows_form:
             count = sum(row.is_changed for row in self._rows.values())
             text = self.tr("{changed} of {count} fields changed").format(changed=count, count=len(self._rows))
             self._state.setText(text if count else self.tr("Nothing changed"))

@@ -12,6 +12,7 @@ from inbox_app.gateway import values
 from inbox_app.gateway.base import Json, Pause
 from inbox_app.state.drafts import Draft
 from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import SPACE_3
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.plain_label import PlainLabel
@@ -24,10 +25,12 @@ class UnknownCard(Card):
     def __init__(self, theme: Theme, pause: Pause, parent: QWidget | None = None) -> None:
         super().__init__(theme, pause, parent)
         self._add_inset(MarkedLabel(self._what(), theme, "body", parent=self))
+        self._body.addSpacing(theme.px(SPACE_3))
         self._add_label(self.tr("As it was asked"))
         self._raw = PayloadView(theme, self.tr("As it was asked"), inline=True, parent=self)
         self._raw.show_value(_asked(pause))
         self._add_inset(self._raw)
+        self._body.addSpacing(theme.px(SPACE_3))
         self._switch = QCheckBox(self.tr("Answer with a JSON value"), self)
         self._add_inset(self._switch)
         self._field = TextArea(theme, self.tr("JSON value"), font="mono", lines=2, parent=self)

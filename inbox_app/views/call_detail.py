@@ -103,13 +103,13 @@ class CallDetail(Surface):
         self._empty.show()
 
     def _line(self, call: Call) -> str:
-        parts = [call.kind, self.tr("input {size}").format(size=call_words.size(call.input_size))]
+        parts = [self.tr("input {size}").format(size=call_words.size(call.input_size))]
         if call.started_at > 0:
             parts.append(self.tr("started {time}").format(time=_time(call.started_at)))
         if call.ended_at is not None:
             parts.append(self.tr("ended {time}").format(time=_time(call.ended_at)))
         parts.append(self.tr("id {id}").format(id=reveal(call.id) or self.tr("(top)")))
-        return "   ".join(parts)
+        return " · ".join(parts)
 
 
 def _time(at: float) -> str:

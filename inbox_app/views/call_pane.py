@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from inbox_app.gateway.base import Call
 from inbox_app.models import call_words
@@ -31,6 +31,8 @@ TICK_MS: Final = 1000
 ALL_LEVELS: Final = 3
 OPEN_ALL_MOST: Final = 10_000
 FIND_WIDTH: Final = 220
+FIND_LEAST: Final = 64
+NARROW: Final = 640
 DETAIL_HEIGHT: Final = 150
 
 
@@ -52,6 +54,7 @@ class CallPane(QWidget):
         self._errors = FilterChip(theme, self.tr("Errors"), "triangle-alert", "failed", self)
         self._waiting = FilterChip(theme, self.tr("Waiting"), "circle-pause", "waiting", self)
         self._replayed = FilterChip(theme, self.tr("Replayed"), "rotate-ccw", "sent", self)
+        self._level_label = PlainLabel(self.tr("Level"), theme, "body", "muted", self)
         self._find = QLineEdit(self)
         self._found = PlainLabel("", theme, "meta", "muted", self)
         self._previous = ActionButton(theme, "", "flat", parent=self, icon_name="chevron-up", height=BUTTON_ROW)
@@ -116,6 +119,13 @@ class CallPane(QWidget):
         if number is not None:
             self._view.show_number(number)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = event.size().width() < self._theme.px(NARROW)
+        self._level_label.setVisible(not narrow)
+        for chip in (self._errors, self._waiting, self._replayed):
+            chip.set_compact(narrow)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """F starts a search; N and Shift+N move between the finds while the tree has the focus."""
         if event.key() == Qt.Key.Key_F and not event.modifiers():
@@ -133,11 +143,14 @@ class CallPane(QWidget):
         self._find.setPlaceholderText(self.tr("Find"))
         self._find.setAccessibleName(self.tr("Find a call by name, code or message"))
         self._find.setMinimumHeight(theme.px(BUTTON_ROW))
+        self._find.setMinimumWidth(theme.px(FIND_LEAST))
         self._find.setMaximumWidth(theme.px(FIND_WIDTH))
-        bar = QHBoxLayout()
+        toolbar = QWidget(self)
+        toolbar.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        bar = QHBoxLayout(toolbar)
         bar.setContentsMargins(theme.px(SPACE_4), theme.px(SPACE_3), theme.px(SPACE_4), theme.px(SPACE_3))
         bar.setSpacing(theme.px(SPACE_2))
-        bar.addWidget(PlainLabel(self.tr("Level"), theme, "body", "muted", self))
+        bar.addWidget(self._level_label)
         bar.addWidget(self._levels)
         for chip in (self._errors, self._waiting, self._replayed):
             bar.addWidget(chip)
@@ -153,7 +166,7 @@ class CallPane(QWidget):
         column = QVBoxLayout(upper)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(bar)
+        column.addWidget(toolbar)
         column.addWidget(Hairline(theme, upper))
         column.addWidget(self._view, 1)
         column.addWidget(self._skew_strip)

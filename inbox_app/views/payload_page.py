@@ -21,11 +21,12 @@ class PayloadPage(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._views = Segments(theme, self.tr("What to show"), (self.tr("Payload"), self.tr("Everything sent")), self)
+        self._views = Segments(theme, self.tr("What to show"), ("", "", ""), self)
         self._payload = PayloadView(theme, self.tr("Payload"), parent=self)
         self._raw = PayloadView(theme, self.tr("Everything sent"), parent=self)
         self._panel = EditPanel(theme, self)
         self._panel.changed.connect(self.edited)
+        self._panel.reverting.connect(self._on_reverting)
         self._scroll = QScrollArea(self)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidgetResizable(True)
@@ -44,6 +45,12 @@ class PayloadPage(QWidget):
         column.addWidget(self._views, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._pages, 1)
         self._views.currentChanged.connect(self._on_view_changed)
+
+    def _words(self) -> tuple[str, str, str]:
+        if self._edits:
+            form = self.tr("Form") if self._panel.has_form else ""
+            return form, self.tr("JSON"), self.tr("Everything sent")
+        return self.tr("Payload"), "", self.tr("Everything sent")
 
     def show_pause(self, pause: Pause, edits: str | None) -> None:
         self._edits = pause.allow_edits and pause.eligible and pause.has_context and _is_editable(pause.context)
@@ -78,17 +85,33 @@ class PayloadPage(QWidget):
         self._panel.set_closed(closed)
 
     def start_editing(self) -> None:
-        self._views.setCurrentIndex(0)
         if self._edits:
-            self._panel.focus_stop().setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self._views.setCurrentIndex(0 if self._panel.shows_form else 1)
+            self._views.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _start(self) -> None:
-        self._views.setCurrentIndex(0)
-        self._on_view_changed(0)
+        self._views.blockSignals(True)
+        self._views.set_words(self._words())
+        self._views.setCurrentIndex(1 if self._edits and not self._panel.shows_form else 0)
+        self._views.blockSignals(False)
+        self._pages.setCurrentWidget(self._scroll if self._edits else self._payload)
 
     @Slot(int)
     def _on_view_changed(self, view: int) -> None:
-        self._pages.setCurrentWidget(self._raw if view == 1 else self._scroll if self._edits else self._payload)
+        if view == 2:
+            self._pages.setCurrentWidget(self._raw)
+        elif not self._edits:
+            self._pages.setCurrentWidget(self._payload)
+        else:
+            self._pages.setCurrentWidget(self._scroll)
+            if view == 1:
+                self._panel.show_json()
+            elif not self._panel.show_form():
+                self._views.setCurrentIndex(1)
+
+    @Slot()
+    def _on_reverting(self) -> None:
+        self._views.setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 def _is_editable(value: Json) -> bool:

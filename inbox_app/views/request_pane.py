@@ -360,6 +360,7 @@ class RequestPane(QWidget):
             self._take_focus()
             self._card_page.show_run(detail)
             self._payload_page.show_run(run)
+            self._tabs.set_count(1, None)
             icon, role = _ENDS.get(run.status, ("circle-question-mark", "muted"))
             self._bar.show_state(BarState(icon, role, self._end_words(run)))
         if first:

@@ -18,6 +18,7 @@ CHEVRON = 14
 GAP = 6
 BAR_HEIGHT = 8
 BAR_LEAST = 3
+HOLLOW_LEAST = 6
 FOLD_HALF = 6
 
 Index = QModelIndex | QPersistentModelIndex
@@ -154,7 +155,8 @@ class CallDelegate(QStyledItemDelegate):
         left = rect.x() + line.position(call.started_at) * rect.width()
         right = rect.x() + line.position(max(end, call.started_at)) * rect.width()
         height = theme.px(BAR_HEIGHT)
-        width = max(right - left, theme.px(BAR_LEAST))
+        hollow = call.replayed or call.state == "waiting"
+        width = max(right - left, theme.px(HOLLOW_LEAST if hollow else BAR_LEAST))
         left = min(left, rect.x() + rect.width() - width)
         bar = QRectF(left, rect.y() + (rect.height() - height) / 2, width, height)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -97,7 +97,7 @@ class CallView(QTreeView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(self.tr("Calls of this run"))
         header = self.header()
@@ -139,7 +139,8 @@ class CallView(QTreeView):
             return
         index = self._tree.index_of(top[0])
         if index.isValid():
-            moved = self.visualRect(index).y() - top[1]
+            rect = self.visualRect(index)
+            moved = (rect.y() - top[1]) // max(1, rect.height())
             if moved:
                 self.verticalScrollBar().setValue(self.verticalScrollBar().value() + moved)
 

@@ -21,6 +21,7 @@ class FilterChip(QAbstractButton):
         self._icon_name = icon_name
         self._role: Role = role
         self._count = 0
+        self._compact = False
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -33,9 +34,17 @@ class FilterChip(QAbstractButton):
         self.updateGeometry()
         self.update()
 
+    def set_compact(self, compact: bool) -> None:
+        """Icon and count only; the word is in the tool tip."""
+        if compact != self._compact:
+            self._compact = compact
+            self.setToolTip(self._word if compact else "")
+            self.updateGeometry()
+            self.update()
+
     def sizeHint(self) -> QSize:
         theme = self._theme
-        width = theme.metrics("body", strong=True).horizontalAdvance(self._text())
+        width = theme.metrics("body", strong=True).horizontalAdvance(self._shown_text())
         return QSize(width + theme.px(ICON_SMALL) + theme.px(GAP) + 2 * theme.px(SPACE_2), theme.px(BUTTON_ROW))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -59,8 +68,11 @@ class FilterChip(QAbstractButton):
         painter.setFont(theme.font("body", strong=self.isChecked()))
         painter.setPen(theme.color("text" if self._count else "muted"))
         rect = self.rect().adjusted(x + size + theme.px(GAP), 0, 0, 0)
-        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self._text())
+        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self._shown_text())
         painter.end()
+
+    def _shown_text(self) -> str:
+        return f"{self._count:,}" if self._compact else self._text()
 
     def _text(self) -> str:
         return f"{self._word} {self._count:,}"

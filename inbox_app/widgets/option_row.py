@@ -12,19 +12,19 @@ from inbox_app.theme.tokens import (
     FOCUS_RING,
     ICON,
     KEY_HINT,
+    LINE_HEIGHT,
     RADIUS_OPTION,
     RADIUS_TAG,
     ROW_OPTION,
     SPACE_2,
     SPACE_3,
-    SPACE_5,
 )
 from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
 
 OUTSET = SPACE_3
-_BY_KEY = frozenset(
+BY_KEY = frozenset(
     {Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason}
 )
 
@@ -74,19 +74,9 @@ class OptionRow(QRadioButton):
     def hitButton(self, pos: QPoint) -> bool:
         return self.rect().contains(pos)
 
-    def hasHeightForWidth(self) -> bool:
-        return True
-
-    def heightForWidth(self, width: int) -> int:
-        layout = self.layout()
-        assert layout is not None
-        return max(self._theme.px(ROW_OPTION), layout.totalHeightForWidth(width))
-
     def sizeHint(self) -> QSize:
         layout = self.layout()
-        assert layout is not None
-        hint = layout.totalSizeHint()
-        return QSize(hint.width(), max(self._theme.px(ROW_OPTION), hint.height()))
+        return layout.totalSizeHint() if layout is not None else QSize()
 
     def minimumSizeHint(self) -> QSize:
         return QSize(self._theme.px(160), self._theme.px(ROW_OPTION))
@@ -108,7 +98,7 @@ class OptionRow(QRadioButton):
         self.update()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._ring = event.reason() in _BY_KEY
+        self._ring = event.reason() in BY_KEY
         super().focusInEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
@@ -133,7 +123,7 @@ class OptionRow(QRadioButton):
     def _paint_radio(self, painter: QPainter) -> None:
         theme = self._theme
         size = theme.px(ICON)
-        box = QRectF(self._mirrored(QRect(theme.px(OUTSET), theme.px(SPACE_2) + theme.px(2), size, size)))
+        box = QRectF(self._mirrored(QRect(theme.px(OUTSET), self._beside(size), size, size)))
         if self.isChecked():
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(theme.color("ink"))
@@ -152,13 +142,17 @@ class OptionRow(QRadioButton):
         theme = self._theme
         size = theme.px(KEY_HINT)
         left = theme.px(OUTSET) + theme.px(ICON) + theme.px(SPACE_3)
-        box = self._mirrored(QRect(left, theme.px(SPACE_2) + theme.px(1), size, size))
+        box = self._mirrored(QRect(left, self._beside(size), size, size))
         painter.setPen(QPen(theme.color("line_strong"), 1))
         painter.drawPath(rounded(box, RADIUS_TAG, 0.5))
         font = theme.font("label")
         painter.setFont(font)
         painter.setPen(theme.color("muted"))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, self._key_hint)
+
+    def _beside(self, size: int) -> int:
+        """The top of something that stands beside the first line of the label."""
+        return self._name.y() + (self._theme.px(LINE_HEIGHT["body"]) - size) // 2
 
     def _mirrored(self, rect: QRect) -> QRect:
         if self.layoutDirection() == Qt.LayoutDirection.LeftToRight:
@@ -171,6 +165,7 @@ class OptionRow(QRadioButton):
         texts = QVBoxLayout()
         texts.setSpacing(0)
         name = MarkedLabel(label, theme, "body", strong=True, parent=self)
+        self._name = name
         first = QHBoxLayout()
         first.setSpacing(theme.px(SPACE_3))
         first.addWidget(name, 1)
@@ -178,6 +173,7 @@ class OptionRow(QRadioButton):
         if remark:
             words = PlainLabel(remark, theme, "body", "muted", self)
             words.setForegroundRole(QPalette.ColorRole.WindowText)  # a button's children would take its text colour
+            words.setFixedHeight(theme.px(LINE_HEIGHT["body"]))
             first.addWidget(words, 0, Qt.AlignmentFlag.AlignTop)
             labels.append(words)
         texts.addLayout(first)
@@ -193,8 +189,9 @@ class OptionRow(QRadioButton):
             left += theme.px(KEY_HINT) + theme.px(SPACE_3)
         row = QHBoxLayout(self)
         row.setContentsMargins(left, theme.px(SPACE_2), theme.px(OUTSET), theme.px(SPACE_2 - 1))
-        row.setSpacing(theme.px(SPACE_5))
         row.addLayout(texts, 1)
+        row.setAlignment(texts, Qt.AlignmentFlag.AlignVCenter)
+        self.setMinimumHeight(theme.px(ROW_OPTION))
 
     @Slot()
     def _on_theme_changed(self) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRect, QSize, Qt, Slot
-from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QTabBar, QWidget
 
 from inbox_app.theme.style import rounded
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON_ROW, FOCUS_RING, RADIUS_FIELD, SPACE_3, SPACE_8
+from inbox_app.widgets.option_row import BY_KEY
 
 
 class Segments(QTabBar):
@@ -20,6 +21,7 @@ class Segments(QTabBar):
         super().__init__(parent)
         self._theme = theme
         self.setAccessibleName(name)
+        self._ring = False
         self.setDrawBase(False)
         self.setExpanding(False)
         self.setUsesScrollButtons(False)
@@ -30,6 +32,14 @@ class Segments(QTabBar):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self._on_theme_changed)
 
+    def set_words(self, words: Sequence[str]) -> None:
+        """Other words for the same parts; a part without one is not shown."""
+        for index, word in enumerate(words):
+            self.setTabText(index, word)
+            self.setTabVisible(index, bool(word))
+        self.updateGeometry()
+        self.update()
+
     def tabSizeHint(self, index: int) -> QSize:
         width = self._theme.metrics("body", strong=True).horizontalAdvance(self.tabText(index))
         return QSize(max(width + 2 * self._theme.px(SPACE_3), self._theme.px(SPACE_8)), self._theme.px(BUTTON_ROW))
@@ -38,7 +48,8 @@ class Segments(QTabBar):
         return self.tabSizeHint(index)
 
     def sizeHint(self) -> QSize:
-        width = sum(self.tabSizeHint(index).width() for index in range(self.count()))
+        shown = (index for index in range(self.count()) if self.isTabVisible(index))
+        width = sum(self.tabSizeHint(index).width() for index in shown)
         return QSize(width, self._theme.px(BUTTON_ROW))
 
     def minimumSizeHint(self) -> QSize:
@@ -52,6 +63,8 @@ class Segments(QTabBar):
         painter.fillPath(outline, theme.color("card"))
         painter.setClipPath(outline)
         for index in range(self.count()):
+            if not self.isTabVisible(index):
+                continue
             rect = self.tabRect(index)
             current = index == self.currentIndex()
             if current:
@@ -66,9 +79,18 @@ class Segments(QTabBar):
         painter.end()
 
     def _paint_border(self, painter: QPainter, outline: QPainterPath) -> None:
-        focused = self.hasFocus()
+        focused = self._ring and self.hasFocus()
         painter.setPen(QPen(self._theme.color("focus" if focused else "line_strong"), FOCUS_RING if focused else 1))
         painter.drawPath(rounded(self.rect(), RADIUS_FIELD, 1) if focused else outline)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._ring = event.reason() in BY_KEY
+        super().focusInEvent(event)
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        self._ring = True
+        super().keyPressEvent(event)
 
     @Slot()
     def _on_theme_changed(self) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRect, QSize, Qt, Slot
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QTabBar, QWidget
 
 from inbox_app.theme.style import rounded
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import FOCUS_RING, RADIUS_FIELD, SPACE_2, SPACE_5
+from inbox_app.widgets.option_row import BY_KEY
 
 HEIGHT = 32
 COUNT_GAP = 6
@@ -24,6 +25,7 @@ class TabStrip(QTabBar):
         self._theme = theme
         self._counts: list[int | None] = [None] * len(words)
         self.setAccessibleName(name)
+        self._ring = False
         self.setDrawBase(False)
         self.setExpanding(False)
         self.setUsesScrollButtons(False)
@@ -84,7 +86,7 @@ class TabStrip(QTabBar):
                 width += theme.px(COUNT_GAP) + theme.metrics("meta").horizontalAdvance(count)
             if current:
                 painter.fillRect(QRect(rect.x(), self.height() - 2, width, 2), theme.color("ink"))
-                if self.hasFocus():
+                if self._ring and self.hasFocus():
                     ring = QRect(rect.x() - 2, 2, width + 6, self.height() - 8)
                     painter.setPen(theme.color("focus"))
                     painter.drawPath(rounded(ring, RADIUS_FIELD, FOCUS_RING / 2))
@@ -93,6 +95,15 @@ class TabStrip(QTabBar):
     def _count_text(self, index: int) -> str:
         count = self._counts[index] if index < len(self._counts) else None
         return "" if count is None else f"{count:,}"
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._ring = event.reason() in BY_KEY
+        super().focusInEvent(event)
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        self._ring = True
+        super().keyPressEvent(event)
 
     @Slot()
     def _on_theme_changed(self) -> None:

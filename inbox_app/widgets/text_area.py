@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import LINE_HEIGHT, SPACE_1, FontKind
 
+RING: Final = 3
+"""Room around the text for the ring that shows the focus."""
 _PARAGRAPH: Final = "\u2029"
 
 
@@ -38,6 +40,7 @@ class TextArea(QPlainTextEdit):
         self.setFont(theme.font(font))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().setDocumentMargin(theme.px(SPACE_1))
+        self.setViewportMargins(RING, RING, RING, RING)
         self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
         self._on_size_changed()
         theme.changed.connect(self._on_theme_changed)
@@ -76,7 +79,7 @@ class TextArea(QPlainTextEdit):
         rows = int(self.document().documentLayout().documentSize().height())
         shown = min(max(rows, self._least), self._most)
         line = max(self.fontMetrics().lineSpacing(), self._theme.px(LINE_HEIGHT[self._kind]) - 4)
-        frame = 2 * (self.frameWidth() + int(self.document().documentMargin()))
+        frame = 2 * (self.frameWidth() + RING + int(self.document().documentMargin()))
         height = shown * line + frame + self._theme.px(SPACE_1)
         if height != self.height():
             self.setFixedHeight(height)
