@@ -6,6 +6,7 @@ Only click and plain data are imported here; each command imports what it needs 
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -235,7 +236,7 @@ def demo(fresh: bool, as_json: bool, data: Path | None) -> int:
 
 
 def _open_window(data: Path, agents: Sequence[Path], model: str | None) -> int:
-    if not cli_session.has_display():
+    if not cli_session.has_display() and not os.environ.get("QT_QPA_PLATFORM"):
         raise GatewayError(
             "VALIDATION_ERROR",
             "There is no display to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set). "
@@ -289,6 +290,7 @@ def _value(text: str) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The entry point: run one command and exit with its code."""
+    logging.getLogger().addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

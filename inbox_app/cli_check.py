@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from inbox_app.cli_session import DONE, say, say_json
 from inbox_app.cli_text import table, visible
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
+from runtime_core.hosts.base import HandlerLoadError, HostRepo, HostUnavailable
+from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Problem, Tool
 from runtime_core.repo.loader import load_bundle
 
@@ -19,6 +23,9 @@ def check(root: Path, *, as_json: bool) -> int:
     root = root.expanduser().absolute()
     try:
         bundle = load_bundle(root)
+        problems = [*bundle.problems, *asyncio.run(_load_handlers(bundle))]
+        if any(problem.severity == "error" for problem in problems):
+            raise BundleError(root, problems)
     except BundleError as error:
         if as_json:
             say_json({"path": str(root), "ok": False, "problems": [problem.to_wire() for problem in error.problems]})
@@ -26,10 +33,46 @@ def check(root: Path, *, as_json: bool) -> int:
             say(_problem_lines(error.problems))
         raise _summary(error) from error
     if as_json:
-        say_json(_wire(bundle))
+        say_json(_wire(bundle, problems))
     else:
-        say(_lines(bundle))
+        say(_lines(bundle, problems))
     return DONE
+
+
+async def _load_handlers(bundle: Bundle) -> list[Problem]:
+    """Load every handler in its sandbox, without calling any: syntax errors, missing imports, no function to call."""
+    repo = HostRepo(bundle.root, bundle.revision)
+    problems: list[Problem] = []
+    with tempfile.TemporaryDirectory(prefix="operator-inbox-") as cache:
+        hosts = HandlerHosts(Path(cache))
+        try:
+            for tool in bundle.tools.values():
+                problem = await _load_handler(hosts, repo, tool)
+                if problem is not None and problem not in problems:
+                    problems.append(problem)
+        finally:
+            await hosts.close()
+    return problems
+
+
+async def _load_handler(hosts: HandlerHosts, repo: HostRepo, tool: Tool) -> Problem | None:
+    wanted = "default" if tool.language == "typescript" else "handler"
+    try:
+        described = await hosts.describe(repo, tool.language, tool.entry)
+    except HandlerLoadError as error:
+        reason = " ".join(str(error).removeprefix(f"{tool.entry} cannot be loaded: ").split())
+        message = f"The handler cannot be loaded: {reason}."
+        return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, message, "Correct it there.")
+    except HostUnavailable as error:
+        message = f"Handlers of this language are not checked here: {error}"
+        return Problem("warning", "READ_FAILED", ".", message, "")
+    if wanted in described["exports"]:
+        return None
+    remedy = {
+        "default": "Add: export default async function (params, ctx) { … }.",
+        "handler": "Add: async def handler(params, ctx).",
+    }[wanted]
+    return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, "There is no function to call in it.", remedy)
 
 
 def _summary(error: BundleError) -> GatewayError:
@@ -40,7 +83,7 @@ def _summary(error: BundleError) -> GatewayError:
     return GatewayError(whole.code, f"{error.root} cannot be used: {errors}, listed above.", whole.details)
 
 
-def _wire(bundle: Bundle) -> dict[str, Any]:
+def _wire(bundle: Bundle, problems: Sequence[Problem]) -> dict[str, Any]:
     return {
         "path": str(bundle.root),
         "ok": True,
@@ -49,7 +92,7 @@ def _wire(bundle: Bundle) -> dict[str, Any]:
         "revision": bundle.revision,
         "tools": [_tool_wire(tool, bundle) for tool in bundle.tools.values()],
         "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
-        "problems": [problem.to_wire() for problem in bundle.problems],
+        "problems": [problem.to_wire() for problem in problems],
     }
 
 
@@ -102,7 +145,7 @@ def _as_agents(names: Sequence[str]) -> list[str]:
     return [f"agent:{name}" for name in names]
 
 
-def _lines(bundle: Bundle) -> Iterator[str]:
+def _lines(bundle: Bundle, problems: Sequence[Problem]) -> Iterator[str]:
     yield f"{visible(bundle.name)} {visible(bundle.version)}".rstrip() + f"  {bundle.root}"
     if bundle.tools:
         yield ""
@@ -112,8 +155,8 @@ def _lines(bundle: Bundle) -> Iterator[str]:
         yield ""
         yield table(["AGENT", "SUBAGENTS", "TOOLS"], [_agent_row(agent) for agent in bundle.agents.values()])
     yield ""
-    if bundle.problems:
-        yield from _problem_lines(bundle.problems)
+    if problems:
+        yield from _problem_lines(problems)
     else:
         yield "no problems"
 

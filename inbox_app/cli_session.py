@@ -69,7 +69,6 @@ async def _with_gateway(options: Options, work: Callable[[EmbeddedGateway], Awai
 def log_to(data: Path) -> None:
     """Send what goes wrong inside to ``DATA/logs``: the terminal gets one line."""
     logging.raiseExceptions = False
-    handler: logging.Handler = logging.NullHandler()
     with suppress(OSError):
         if data.is_dir():
             (data / "logs").mkdir(exist_ok=True)
@@ -77,7 +76,7 @@ def log_to(data: Path) -> None:
                 data / "logs" / "commands.log", maxBytes=1_000_000, backupCount=1, encoding="utf-8", delay=True
             )
             handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+            logging.getLogger().addHandler(handler)
 
 
 def say(lines: Iterable[str]) -> None:
@@ -120,8 +119,9 @@ def report_usage(message: str, *, as_json: bool) -> None:
 
 def has_display() -> bool:
     """Whether a window can be seen by somebody."""
-    if os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0] in {"offscreen", "minimal"}:
-        return False
+    platform = os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0]
+    if platform:
+        return platform not in {"offscreen", "minimal"}
     if sys.platform != "linux":
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,11 +69,12 @@ class Desk:
         assert line == b"open\n", process.stderr.read().decode() if process.stderr is not None else line
         return process
 
-    def spawn(self, words: Sequence[str]) -> subprocess.Popen[bytes]:
+    def spawn(self, words: Sequence[str], **more: str) -> subprocess.Popen[bytes]:
+        """Begin a process, with more in its environment."""
         return subprocess.Popen(
             words,
             cwd=self.home,
-            env=self.environment(),
+            env={**self.environment(), **more},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -114,10 +115,18 @@ def program() -> list[str]:
     return [str(installed)] if installed.exists() else [sys.executable, "-c", "from inbox_app.cli import main; main()"]
 
 
+def until(found: Callable[[], Any]) -> Any:
+    """Ask again until the answer is true."""
+    end = time.monotonic() + LIMIT_S
+    while not (value := found()):
+        assert time.monotonic() < end, "it did not happen"
+    return value
+
+
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its handler hosts at once, as a power cut would."""
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    """kill -9, of the process alone: its handler hosts have to notice by themselves."""
+    process.kill()
+    process.communicate(timeout=LIMIT_S)
 
 
 def leave(process: subprocess.Popen[bytes]) -> int:

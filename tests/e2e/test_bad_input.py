@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.driver import FIXTURES, Desk
+from tests.e2e.driver import FIXTURES, LIMIT_S, Desk, Ended
 
 DESK = FIXTURES / "desk"
 
@@ -96,16 +97,52 @@ def test_data_folders_that_cannot_be_used(desk: Desk, tmp_path: Path) -> None:
     assert (not_ours / "runtime.db").read_bytes().startswith(b"this is not")
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser writes everywhere")
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+
+
+def sees_read_only(desk: Desk, *arguments: object) -> Ended:
+    """Run a command for which the data folder cannot be written; the superuser needs a mount for that."""
+    words = desk.words(*arguments)
+    if os.geteuid() == 0:
+        words = ["unshare", "--mount", "bash", "-c", READ_ONLY, str(desk.data), *words]
+    process = desk.spawn(words)
+    out, err = process.communicate(timeout=LIMIT_S)
+    return Ended(process.returncode, out.decode(), err.decode())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs file modes")
 def test_a_read_only_data_folder(desk: Desk) -> None:
-    assert desk("list").code == 0
-    for path in [desk.data, *desk.data.iterdir()]:
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    refused = desk("run", DESK, "ask_name", "--json")
+    assert desk("run", DESK, "ask_name").code == 3
+    before = {path: (path.stat().st_mode, path.stat().st_size) for path in [desk.data, *desk.data.iterdir()]}
+    if os.geteuid() == 0:
+        if subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode:
+            pytest.skip("no mounts of our own here, and the superuser writes everywhere")
+    else:
+        for path in before:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+    for arguments in (["run", DESK, "ask_name"], ["list"]):
+        refused = sees_read_only(desk, *arguments, "--json")
+        assert refused.code == 1, refused
+        assert refused.error["code"] == "data_folder_unusable"
+        assert str(desk.data) in refused.error["message"]
+    for path, (mode, size) in before.items():
+        path.chmod(mode)
+        assert path.stat().st_size == size
+    assert desk("list", "--json").json["total"] == 1
+
+
+def test_a_locked_data_folder(desk: Desk) -> None:
+    """Another program holds the journal's write lock for longer than anybody waits."""
+    session = desk("run", DESK, "ask_name", "--json").json["sessionId"]
+    holder = sqlite3.connect(desk.data / "runtime.db", isolation_level=None)
+    holder.execute("begin immediate")
+    refused = desk("answer", session, "Rosa", "--json")
     assert refused.code == 1
-    assert refused.error["code"] == "data_folder_unusable"
+    assert refused.error["code"] in {"data_folder_busy", "data_folder_unusable"}
     assert str(desk.data) in refused.error["message"]
-    desk.data.chmod(0o755)
+    holder.execute("rollback")
+    holder.close()
+    assert desk("answer", session, "Rosa").code == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a small file system")

@@ -63,6 +63,24 @@ def test_every_problem_is_named_at_once(desk: Desk, broken: Path) -> None:
     assert len(document.error["details"]["problems"]) == 4
 
 
+def test_handlers_that_cannot_be_loaded(desk: Desk, tmp_path: Path) -> None:
+    root = tmp_path / "desk"
+    shutil.copytree(FIXTURES / "desk", root)
+    tools = root / "amodal" / "tools"
+    (tools / "echo" / "handler.ts").write_text("export default async function (params {\n}\n")
+    (tools / "ask_both" / "handler.ts").write_text("export const handler = 1;\n")
+    (tools / "py_echo" / "handler.py").write_text("import nothing_like_it\n")
+    (tools / "py_misbehave" / "handler.py").write_text("async def handle(params, ctx): ...\n")
+    refused = desk("check", root, "--json")
+    assert refused.code == 1
+    by_file = {problem["file"]: problem["message"] + problem["remedy"] for problem in refused.json["problems"]}
+    assert len(by_file) == 4
+    assert "handler.ts:1:" in by_file["amodal/tools/echo/handler.ts"]
+    assert "export default" in by_file["amodal/tools/ask_both/handler.ts"]
+    assert "nothing_like_it" in by_file["amodal/tools/py_echo/handler.py"]
+    assert "async def handler" in by_file["amodal/tools/py_misbehave/handler.py"]
+
+
 def test_run_refuses_a_broken_repository_with_all_problems(desk: Desk, broken: Path) -> None:
     refused = desk("run", broken, "echo")
     assert refused.code == 1

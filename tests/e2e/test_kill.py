@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
-from tests.e2e.driver import FIXTURES, LIMIT_S, Desk, kill
+from tests.e2e.driver import FIXTURES, Desk, kill, until
 
 DESK = FIXTURES / "desk"
-
-
-def until(found: Callable[[], Any]) -> Any:
-    """Ask again until the answer is true."""
-    end = time.monotonic() + LIMIT_S
-    while not (value := found()):
-        assert time.monotonic() < end, "it did not happen"
-    return value
 
 
 def run_of(desk: Desk, session: str) -> dict[str, Any]:

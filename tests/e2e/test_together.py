@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.e2e.driver import FIXTURES, Desk, Ended, kill, leave
+import pytest
+
+from tests.e2e.driver import FIXTURES, LIMIT_S, Desk, Ended, kill, leave, program, until
 
 DESK = FIXTURES / "desk"
 
@@ -40,6 +43,18 @@ def test_a_window_that_is_closed_or_killed_leaves_its_questions(desk: Desk) -> N
     second = desk.window(DESK)
     kill(second)
     assert desk("answer", session, "done").code == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_the_real_window_shares_its_folder_and_leaves_in_order(desk: Desk) -> None:
+    window = desk.spawn([*program(), "--data", str(desk.data), "--agent", str(DESK)], QT_QPA_PLATFORM="offscreen")
+    until((desk.data / "runtime.db").exists)
+    session = asked(desk).json["sessionId"]
+    window.terminate()
+    _, err = window.communicate(timeout=LIMIT_S)
+    assert (window.returncode, err) == (0, b"")
+    assert desk("show", session, "--json").json["run"]["status"] == "awaiting-input"
+    assert desk("answer", session, "Rosa").code == 0
 
 
 def asked(desk: Desk) -> Ended:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
-from tests.e2e.driver import FIXTURES, Desk
+from tests.e2e.driver import FIXTURES, Desk, until
 
 WRONG = {
     "no value": (["answer", "dur_x"], "VALUE"),
@@ -48,3 +51,28 @@ def test_help_names_every_command(desk: Desk) -> None:
     for command in ("answer", "cancel", "check", "demo", "list", "run", "show"):
         assert f"\n  {command} " in shown.out
         assert desk(command, "--help").code == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_interrupted(desk: Desk) -> None:
+    """Ctrl+C ends a waiting command at once; what was started stays."""
+    running = desk.start("run", FIXTURES / "desk", "pause_here", "--input", '{"ms": 60000}')
+    until((desk.data / "runtime.db").exists)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=20)
+    assert running.returncode == 130, err
+    assert out == b""
+    assert err.strip().startswith(b"operator-inbox: interrupted")
+    assert err.strip().count(b"\n") == 0
+
+
+def test_a_reader_that_leaves(desk: Desk) -> None:
+    listing = desk.start("check", FIXTURES / "desk")
+    assert listing.stdout is not None
+    listing.stdout.close()
+    assert listing.stderr is not None
+    assert listing.stderr.read() == b""
+    assert listing.wait(20) == 1
+    listing.stderr.close()
+    assert listing.stdin is not None
+    listing.stdin.close()
