@@ -101,5 +101,5 @@ class RowTable(QAbstractTableModel, Generic[R]):
         return not parent.isValid() and self.more is not None and self.more()
 
     def fetchMore(self, parent: _Index) -> None:
-        if not parent.isValid() and self.fetch is not None:
+        if self.canFetchMore(parent) and self.fetch is not None:
             self.fetch()

@@ -95,6 +95,10 @@ class Requests:
         return len(self._held)
 
     @property
+    def held_ids(self) -> Sequence[str]:
+        return tuple(self._held)
+
+    @property
     def next_cursor(self) -> str | None:
         return self._cursor
 

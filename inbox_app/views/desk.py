@@ -159,7 +159,12 @@ class Desk(QObject):
 
     @Slot()
     def show_new(self) -> None:
+        """List what is new and bring the first of it into sight; what is selected stays selected."""
+        held = set(self._requests.held_ids)
         self._apply(self._requests.show_new())
+        first = next((at for at, row in enumerate(self._table.rows) if isinstance(row, Entry) and row.id in held), None)
+        if first is not None:
+            self._window.inbox.table.scrollTo(self._table.index(first, 0))
 
     def show_tab(self, tab: TabName) -> None:
         self._window.reading.show_tab(tab)
@@ -334,7 +339,7 @@ class Desk(QObject):
         if self._requests.listed:
             text, more = self.tr("No question is selected"), self.tr("J and K move through the list.")
         else:
-            text, more = self.tr("Nothing to answer"), ""
+            text, more = self.tr("Nothing to answer"), self.tr("Runs that have ended are in the history.")
         self._window.reading.show_nothing(text, more)
 
     def _stop_reading(self) -> None:
@@ -512,7 +517,7 @@ class Desk(QObject):
         """Counts, health and empty states, from what is known now."""
         requests, inbox = self._requests, self._window.inbox
         name = self._gateway.connection if self._gateway else self.tr("Built-in")
-        inbox.show_waiting(self._waiting, len(self._table.rows), requests.new_count)
+        inbox.show_waiting(self._waiting, requests.listed, requests.new_count, filled=bool(requests.rows))
         if self._problem:
             inbox.empty.show_text(
                 "triangle-alert",

@@ -21,8 +21,11 @@ class InboxPane(ListPane):
         self._bar.clicked.connect(self.new_wanted)
         self._fill.insertWidget(0, self._bar)
 
-    def show_waiting(self, total: int | None, listed: int, new: int) -> None:
-        """How many wait at the runtime (None: not known), are listed, and are held back."""
+    def show_waiting(self, total: int | None, listed: int, new: int, *, filled: bool) -> None:
+        """How many wait at the runtime (None: not known), are listed, and are held back.
+
+        ``filled``: there are rows, if only one that no longer waits but is being read.
+        """
         locale = QLocale()
         self.show_count("" if total is None else self.tr("{0} waiting").format(locale.toString(total)))
         if not new and self._bar.has_focus():
@@ -34,7 +37,7 @@ class InboxPane(ListPane):
             self.show_footer(text, more=True)
         else:
             self.show_footer(self.tr("J and K move, Enter opens, ? shows all keys"))
-        self.show_table(listed > 0)
+        self.show_table(filled)
 
 
 def _new_items(widget: QWidget, count: int) -> str:

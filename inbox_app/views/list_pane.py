@@ -97,7 +97,7 @@ class ListPane(Surface):
         shown, hidden = (self._filled, self.empty) if filled else (self.empty, self._filled)
         if self._pages.currentWidget() is shown:
             return
-        inside = hidden.isAncestorOf(self.window().focusWidget() or self)
+        inside = self.hasFocus() or hidden.isAncestorOf(self.window().focusWidget() or self)
         if inside:
             self.setFocus()
         self._pages.setCurrentWidget(shown)

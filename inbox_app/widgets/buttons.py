@@ -12,16 +12,16 @@ from inbox_app.theme.style import rounded
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON, BUTTON_SEND, ICON_SMALL, RADIUS_FIELD, SPACE_2, SPACE_3, SPACE_4, Role
 
-ButtonKind: TypeAlias = Literal["filled", "outline", "flat", "link"]
+ButtonKind: TypeAlias = Literal["filled", "outline", "flat", "link", "on_ink"]
 
-_PADDING: dict[ButtonKind, int] = {"filled": SPACE_4, "outline": SPACE_3, "flat": SPACE_2, "link": 0}
+_PADDING: dict[ButtonKind, int] = {"filled": SPACE_4, "outline": SPACE_3, "flat": SPACE_2, "link": 0, "on_ink": SPACE_3}
 _BY_KEY = frozenset(
     {Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason}
 )
 
 
 class ActionButton(QPushButton):
-    """A button that paints itself. ``key_hint`` is shown, never bound.
+    """A button that paints itself. ``key_hint`` is shown, never bound; kind ``on_ink`` is an outline on a toast.
 
     ``height`` is of the design; ``icon_name`` a Lucide name; ``strong`` weight 600, which filled and outline have.
     Enter presses nothing: only a click, Space on the
@@ -47,7 +47,7 @@ class ActionButton(QPushButton):
         self._key_hint = key_hint
         self._icon_name = icon_name
         self._role: Role | None = role
-        self._is_strong = kind in {"filled", "outline"} if strong is None else strong
+        self._is_strong = kind in {"filled", "outline", "on_ink"} if strong is None else strong
         self._height = height or (BUTTON_SEND if kind == "filled" else BUTTON)
         self._production = False
         self._hovered = False
@@ -127,6 +127,8 @@ class ActionButton(QPushButton):
             return self._role
         if self._kind == "filled":
             return "on_prod" if self._production else "on_ink"
+        if self._kind == "on_ink":
+            return "on_ink"
         return "accent" if self._kind == "link" else "text"
 
     def _paint_ground(self, painter: QPainter) -> None:
@@ -141,6 +143,9 @@ class ActionButton(QPushButton):
         elif self._kind == "outline":
             painter.fillPath(path, color("hover" if self._hovered or self.isDown() else "card"))
             painter.setPen(QPen(color("line_strong"), 1))
+            painter.drawPath(path)
+        elif self._kind == "on_ink":
+            painter.setPen(QPen(color("on_ink"), 2 if self._hovered or self.isDown() else 1))
             painter.drawPath(path)
         elif self._kind == "flat" and self.isEnabled() and (self._hovered or self.isDown()):
             painter.fillPath(path, color("hover"))

@@ -152,7 +152,11 @@ class RowView(QTableView):
 
     @Slot()
     def _on_rows_about_to_change(self) -> None:
-        """Remember the row at the top of the view, so that it stays there."""
+        """Remember what must stay where it is: the current row if it is in sight, else the topmost one."""
+        current = self.current_row
+        if current is not None and self.viewport().rect().contains(self.visualRect(self.currentIndex()).center()):
+            self._anchor = (current, self.rowViewportPosition(current))
+            return
         at = self.rowAt(0)
         scrolled = self.verticalScrollBar().value() > 0
         self._anchor = (at, self.rowViewportPosition(at)) if scrolled and at >= 0 else None

@@ -31,7 +31,7 @@ class Toast(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._icon = IconBox(theme, self, ICON)
         self._text = PlainLabel("", theme, "body", "on_ink", self)
-        self._undo = ActionButton(theme, self.tr("Undo"), "outline", "Z", self, height=28)
+        self._undo = ActionButton(theme, self.tr("Undo"), "on_ink", "Z", self, height=28)
         self._undo.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._undo.clicked.connect(self.undone)
         row = QHBoxLayout(self)

@@ -206,11 +206,7 @@ def _draw_apart(folder: str, names: str, palettes: str, scale: str) -> int:
 def main(arguments: list[str]) -> int:
     folder, names, palettes, scales = [*arguments, *("shots", "all", "all", "1,2")[len(arguments) :]]
     if "," in scales:
-        parts = [
-            subprocess.run([sys.executable, "-m", __spec__.name, folder, names, palettes, one])
-            for one in scales.split(",")
-        ]
-        return max(part.returncode for part in parts)
+        return max(_draw_apart(folder, names, palettes, scale) for scale in scales.split(","))
     os.environ["QT_SCALE_FACTOR"] = scales
     Path(folder).mkdir(parents=True, exist_ok=True)
     app = build_application()

@@ -1,0 +1,490 @@
+"""The whole window against a gateway that tests control: what is shown, what keys do, what is sent and what is not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from inbox_app.commands.base import ViewName
+from inbox_app.commands.registry import COMMANDS
+from inbox_app.gateway.base import Batch, Gateway, GatewayError, Pause, RunDetail
+from inbox_app.state.drafts import Drafts
+from inbox_app.state.outbox import Outbox
+from inbox_app.theme.theme import Theme
+from inbox_app.views.desk import Desk
+from inbox_app.views.main_window import MainWindow
+from inbox_app.views.request_pane import RequestPane
+from inbox_app.widgets.dialogs import ConfirmDialog, KeysDialog
+from inbox_app.widgets.plain_label import PlainLabel
+from tests.support import scenes
+from tests.support.builders import NOW, decision, detail, pause, run
+from tests.support.drivers import Wheel, controls, turn_until
+from tests.support.fake_gateway import FakeGateway
+
+Start = Callable[..., "Scene"]
+
+
+STARTED = time.monotonic()
+
+
+def clock() -> float:
+    """The time of the scenes, going on."""
+    return NOW + time.monotonic() - STARTED
+
+
+def fast_clock() -> float:
+    """Cards wake twenty times as fast."""
+    return time.monotonic() * 20
+
+
+class Scene:
+    """A window on the screen with everything behind it."""
+
+    def __init__(self, theme: Theme, qtbot: QtBot, wheel: Wheel, gateway: FakeGateway, undo_seconds: float) -> None:
+        self.gateway = gateway
+        self.window = MainWindow(theme, RequestPane(theme, clock=clock, steady_clock=fast_clock))
+        self.drafts = Drafts(None)
+        self.desk = Desk(self.window, theme, wheel.tasks.spawn, self.drafts, Outbox(undo_seconds), clock=clock)
+        wheel.tasks.on_error = self.desk.report
+        with qtbot.waitActive(self.window):
+            self.window.show()
+            self.window.activateWindow()
+        self.desk.connect_to(self.connect)
+        self.connects = 0
+
+    def wait_awake(self, qtbot: QtBot) -> None:
+        qtbot.waitUntil(lambda: not any(text.startswith("Reading") for text in texts(self.window.reading)))
+
+    def connect(self) -> Gateway:
+        self.connects += 1
+        return self.gateway
+
+    @property
+    def table(self) -> QWidget:
+        return self.window.list_pane.table
+
+    @property
+    def current(self) -> str | None:
+        return self.window.list_pane.current_id
+
+    def press(self, *keys: Qt.Key | str, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        """Press keys where the focus is; shortcuts of the window see them first, as on a desktop."""
+        for key in keys:
+            target = QApplication.focusWidget() or self.window
+            if isinstance(key, str):
+                QTest.keyClicks(target, key, modifier)
+            else:
+                QTest.keyClick(target, key, modifier)
+
+
+@pytest.fixture
+def start(theme: Theme, qtbot: QtBot, wheel: Wheel) -> Iterator[Start]:
+    opened: list[Scene] = []
+
+    def make(
+        pauses: Sequence[Pause] = (),
+        *,
+        undo_seconds: float = 5.0,
+        wait: bool = True,
+        gateway: FakeGateway | None = None,
+    ) -> Scene:
+        scene = Scene(theme, qtbot, wheel, gateway or FakeGateway(pauses, page=100), undo_seconds)
+        opened.append(scene)
+        if wait:
+            qtbot.waitUntil(lambda: scene.window.inbox.table.model().rowCount() > 0)
+        return scene
+
+    yield make
+    for scene in opened:
+        closing = wheel.tasks.spawn(scene.desk.close(), "close")
+        turn_until(closing.done)
+        scene.window.close()
+
+
+def test_what_waits_is_listed_counted_and_the_first_is_shown(start: Start, qtbot: QtBot) -> None:
+    scene = start(scenes.waiting())
+    assert scene.window.sidebar.findChildren(QAbstractButton)[0].accessibleName() == "Inbox 11"
+    first = scenes.waiting()[0]
+    assert scene.desk.pause is not None
+    assert scene.desk.pause.id == first.id
+    assert scene.gateway.followed[-1] == first.run_id
+    assert scene.table.hasFocus()
+
+
+def test_nothing_waiting_says_so_and_a_question_then_appears(start: Start, qtbot: QtBot) -> None:
+    scene = start(wait=False)
+    qtbot.waitUntil(lambda: scene.gateway.opened)
+    qtbot.waitUntil(lambda: "Nothing is waiting" in texts(scene.window.inbox))
+    scene.gateway.push(Batch(opened=[pause(1)], total=1))
+    qtbot.waitUntil(scene.window.inbox.table.isVisible)
+    assert scene.desk.new_count == 0
+
+
+def test_a_gateway_that_does_not_open_is_explained_and_can_be_tried_again(start: Start, qtbot: QtBot) -> None:
+    gateway = FakeGateway(
+        [pause(1)], refuse=GatewayError("data_folder_unusable", "The data folder is <b>read-only</b>.")
+    )
+    scene = start(gateway=gateway, wait=False)
+    qtbot.waitUntil(lambda: "The data folder is <b>read-only</b>." in texts(scene.window.inbox))
+    gateway.refuse = None
+    again = next(button for button in scene.window.inbox.empty.findChildren(QPushButton) if button.isVisible())
+    qtbot.mouseClick(again, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(scene.window.inbox.table.isVisible)
+    assert scene.connects == 2
+
+
+def test_a_runtime_that_stops_leaves_the_list_and_says_so(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1), pause(2)])
+    scene.gateway.push(None)
+    qtbot.waitUntil(lambda: "1 unreachable" in texts(scene.window))
+    assert scene.window.inbox.table.isVisible()
+
+
+def test_keys_move_open_and_leave(start: Start, qtbot: QtBot) -> None:
+    scene = start(scenes.waiting())
+    ids = [item.id for item in scenes.waiting()]
+    scene.press("j")
+    assert scene.current == ids[1]
+    scene.press(Qt.Key.Key_Down)
+    assert scene.current == ids[2]
+    scene.press("k")
+    assert scene.current == ids[1]
+    scene.press(Qt.Key.Key_Return)
+    assert not scene.table.hasFocus()
+    scene.press(Qt.Key.Key_Escape)
+    assert scene.table.hasFocus()
+    scene.press("g", "h")
+    assert scene.desk.view == "history"
+    scene.press("g", "i")
+    assert scene.desk.view == "inbox"
+    assert scene.current == ids[1]
+
+
+def test_letters_typed_into_a_field_are_text(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1, input_type="text"), pause(2)])
+    field = next(iter(fields(scene.window.reading)))
+    field.setFocus()
+    before, view = scene.current, scene.desk.view
+    scene.press("jk.gh?zyn1")
+    typed = field.text() if isinstance(field, QLineEdit) else field.toPlainText()
+    assert typed == "jk.gh?zyn1"
+    assert (scene.current, scene.desk.view) == (before, view)
+
+
+def test_new_items_wait_for_the_dot_and_move_nothing(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1), pause(2)])
+    before, focused = scene.current, QApplication.focusWidget()
+    scene.gateway.push(Batch(opened=[pause(50), pause(51), pause(52)], total=5))
+    qtbot.waitUntil(lambda: scene.desk.new_count == 3)
+    assert "3 new items" in names(scene.window.inbox)
+    assert scene.current == before
+    assert QApplication.focusWidget() is focused
+    scene.press(".")
+    assert scene.desk.new_count == 0
+    assert scene.window.inbox.table.model().rowCount() == 6
+    assert scene.current == before
+
+
+def test_a_batch_while_typing_changes_neither_text_nor_caret(start: Start, qtbot: QtBot) -> None:
+    asked = pause(1, input_type="text")
+    scene = start([asked, pause(2)])
+    field = next(iter(fields(scene.window.reading)))
+    field.setFocus()
+    scene.press("half a sen")
+    scene.gateway.push(Batch(opened=[pause(60), pause(61)], closed=[pause(2).id], total=3))
+    qtbot.waitUntil(lambda: scene.desk.new_count == 2)
+    scene.press("tence")
+    assert (field.text() if isinstance(field, QLineEdit) else field.toPlainText()) == "half a sentence"
+    assert field.hasFocus()
+
+
+def test_a_draft_marks_its_row_and_comes_back(start: Start, qtbot: QtBot) -> None:
+    asked = pause(1, input_type="text")
+    scene = start([asked, pause(2)])
+    next(iter(fields(scene.window.reading))).setFocus()
+    scene.press("not yet")
+    qtbot.waitUntil(lambda: scene.drafts.get(asked.id) is not None)
+    assert "Draft" in scene.window.inbox.table.model().index(1, 0).data()
+    scene.press(Qt.Key.Key_Escape, Qt.Key.Key_Escape, "j")
+    assert scene.desk.pause is not None
+    assert scene.desk.pause.id != asked.id
+    scene.press("k")
+    field = next(iter(fields(scene.window.reading)))
+    assert (field.text() if isinstance(field, QLineEdit) else field.toPlainText()) == "not yet"
+
+
+def test_an_answer_is_held_sent_once_and_leaves_the_list_when_left(start: Start, qtbot: QtBot) -> None:
+    asked = pause(1)
+    scene = start([asked, pause(2)], undo_seconds=0.0)
+    scene.wait_awake(qtbot)
+    scene.press("y")
+    qtbot.waitUntil(lambda: scene.desk.can_send)
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: len(scene.gateway.answers) == 1)
+    answer = scene.gateway.answers[0]
+    assert (answer.run_id, answer.pause_id, answer.value) == (asked.run_id, asked.id, "yes")
+    scene.gateway.push(Batch(closed=[asked.id], total=1))
+    qtbot.waitUntil(lambda: "Answered" in scene.window.inbox.table.model().index(1, 0).data())
+    assert "1 waiting" in texts(scene.window.inbox)
+    scene.press("j")
+    qtbot.waitUntil(lambda: scene.window.inbox.table.model().rowCount() == 2)
+    assert scene.current == pause(2).id
+    assert len(scene.gateway.answers) == 1
+
+
+def test_undo_takes_back_also_from_another_question(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1), pause(2)], undo_seconds=30.0)
+    scene.wait_awake(qtbot)
+    scene.press("n")
+    qtbot.waitUntil(lambda: scene.desk.can_send)
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    assert scene.desk.can_undo
+    assert not scene.window.toast.isVisible()
+    scene.press("j")
+    qtbot.waitUntil(scene.window.toast.isVisible)
+    scene.press("z")
+    assert not scene.window.toast.isVisible()
+    assert not scene.desk.can_undo
+    assert scene.gateway.answers == []
+    assert "Draft" in scene.window.inbox.table.model().index(1, 0).data()
+
+
+def test_a_question_answered_elsewhere_stays_readable(start: Start, qtbot: QtBot) -> None:
+    asked = pause(1)
+    gateway = FakeGateway([asked, pause(2)])
+    scene = start(gateway=gateway)
+    gateway.details[asked.run_id] = detail(
+        run(id=asked.run_id, status="running"), decisions=[decision(asked.id, value=True, by="local:tom")]
+    )
+    gateway.push(Batch(closed=[asked.id], total=1))
+    qtbot.waitUntil(lambda: "No longer open" in scene.window.inbox.table.model().index(1, 0).data())
+    qtbot.waitUntil(lambda: any("Answered by" in text and "tom" in text for text in texts(scene.window.reading)))
+    assert scene.current == asked.id
+
+
+def test_a_new_start_of_the_runtime_keeps_the_question_being_read(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1), pause(2), pause(3)])
+    scene.press("j")
+    before = scene.current
+    scene.gateway.push(Batch(opened=[pause(9), pause(3), pause(2), pause(1)], reset=True, total=4))
+    qtbot.waitUntil(lambda: scene.window.inbox.table.model().rowCount() == 5)
+    assert scene.current == before
+    assert scene.desk.pause is not None
+    assert scene.desk.pause.id == before
+
+
+def test_history_lists_ended_runs_and_shows_the_chosen_one(start: Start, qtbot: QtBot) -> None:
+    gateway = FakeGateway([pause(1)], ended=scenes.ended(), details=scenes.details())
+    scene = start(gateway=gateway)
+    scene.press("g", "h")
+    qtbot.waitUntil(lambda: scene.window.history.table.model().rowCount() == 5)
+    scene.press("j", "j")
+    chosen = scenes.ended()[1]
+    assert scene.current == chosen.id
+    qtbot.waitUntil(lambda: scene.desk.run_id == chosen.id)
+    qtbot.waitUntil(lambda: any("smoke tests failed" in text for text in texts(scene.window.reading)))
+    assert not scene.desk.run_is_open
+    gateway.push(Batch(runs=[run(400, tool="just_now", ended_at=2e9)]))
+    qtbot.waitUntil(lambda: scene.window.history.table.model().rowCount() == 6)
+    assert scene.current == chosen.id
+    assert "6 ended" in texts(scene.window.history)
+
+
+def test_a_run_is_cancelled_only_by_its_button(start: Start, qtbot: QtBot) -> None:
+    asked = pause(1)
+    scene = start([asked, pause(2)])
+    scene.press(Qt.Key.Key_X, modifier=Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    dialog = scene.window.findChild(ConfirmDialog)
+    assert isinstance(dialog, ConfirmDialog)
+    assert any(asked.run_id in text for text in texts(dialog))
+    qtbot.keyClick(dialog, Qt.Key.Key_Return)
+    assert scene.gateway.cancelled == []
+    button = next(button for button in dialog.findChildren(QPushButton) if button.text() == "Cancel the run")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: scene.gateway.cancelled == [asked.run_id])
+
+
+def test_no_key_but_the_send_key_sends(start: Start, qtbot: QtBot) -> None:
+    """Enter, Space and every single letter, on every control, with a pick made and the card armed."""
+    scene = start([pause(1), pause(2), pause(3, input_type="text")], undo_seconds=0.0)
+    scene.wait_awake(qtbot)
+    scene.press("y")
+    qtbot.waitUntil(lambda: scene.desk.can_send)
+    targets = [widget for widget in controls(scene.window) if widget.isVisible() and not is_send(widget)]
+    assert len(targets) > 5
+    for target in targets:
+        target.setFocus()
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            QTest.keyClick(target, key)
+            close_dialogs(scene.window)
+    for letter in "abcdefhilmoprsuvwx0123456789-=,;'":
+        scene.press(letter)
+        close_dialogs(scene.window)
+    qtbot.wait(50)
+    assert scene.gateway.answers == []
+
+
+def test_a_narrow_window_has_two_pages_and_a_way_back(start: Start, qtbot: QtBot) -> None:
+    scene = start(scenes.waiting())
+    window = scene.window
+    window.resize(800, 600)
+    assert window.inbox.isVisible()
+    assert not window.reading.isVisible()
+    scene.press(Qt.Key.Key_Return)
+    assert window.reading.isVisible()
+    assert not window.inbox.isVisible()
+    assert "1 of 11 waiting" in texts(window.page_bar)
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert focused.isVisible()
+    assert not isinstance(focused, QAbstractButton)
+    scene.press("j")
+    assert "2 of 11 waiting" in texts(window.page_bar)
+    scene.press(Qt.Key.Key_Escape)
+    assert window.inbox.isVisible()
+    assert scene.table.hasFocus()
+    window.resize(1280, 800)
+    assert window.inbox.isVisible()
+    assert window.reading.isVisible()
+
+
+def test_help_lists_every_command_that_has_keys(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1)])
+    scene.press("?")
+    dialog = scene.window.findChild(KeysDialog)
+    assert isinstance(dialog, KeysDialog)
+    shown = texts(dialog)
+    assert all(command.translated() in shown for command in COMMANDS if command.shortcuts)
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
+
+
+def test_commands_have_titles_ids_and_no_shared_keys() -> None:
+    assert len({command.id for command in COMMANDS}) == len(COMMANDS)
+    assert all(command.title for command in COMMANDS)
+    keys = [QKeySequence(keys).toString() for command in COMMANDS for keys in command.shortcuts]
+    assert all(keys)
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("view", ["inbox", "history"])
+def test_every_control_has_a_name_and_is_reached_by_key(start: Start, qtbot: QtBot, view: ViewName) -> None:
+    scene = start(gateway=FakeGateway(scenes.waiting(), ended=scenes.ended(), details=scenes.details()))
+    scene.desk.show_view(view)
+    scene.gateway.push(Batch(opened=[pause(77)], total=12))
+    qtbot.waitUntil(lambda: scene.desk.new_count == 1)
+    nameless = [
+        f"{type(widget).__name__} in {type(widget.parent()).__name__}"
+        for widget in controls(scene.window)
+        if widget.isVisible() and not spoken(widget)
+    ]
+    assert nameless == []
+
+
+def test_tabbing_round_the_window_comes_back_and_presses_nothing(start: Start, qtbot: QtBot) -> None:
+    scene = start(scenes.waiting())
+    seen: list[QWidget] = []
+    for _ in range(80):
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        if focused in seen:
+            break
+        seen.append(focused)
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
+    assert scene.table in seen
+    assert len(seen) >= 4
+    assert QApplication.focusWidget() in seen
+    assert scene.gateway.answers == []
+
+
+@pytest.mark.parametrize("text", ["<b>bold</b> & <img src='file:///x'>", "<table><tr><td>x", "a &amp; b"])
+def test_foreign_text_is_shown_literally_everywhere(start: Start, qtbot: QtBot, text: str) -> None:
+    asked = pause(1, question=text, tool=text, path=(text, text), requested_by=text)
+    scene = start([asked])
+    assert any(text in shown for shown in texts(scene.window.reading))
+    rich = [
+        label.text() for label in scene.window.findChildren(QLabel) if label.textFormat() != Qt.TextFormat.PlainText
+    ]
+    assert rich == []
+    assert all(isinstance(label, PlainLabel) or label.__class__ is not QLabel for label in labels(scene.window))
+
+
+def test_closing_the_window_says_so_and_leaves_held_answers_as_drafts(start: Start, qtbot: QtBot) -> None:
+    asked = pause(1)
+    scene = start([asked, pause(2)], undo_seconds=30.0)
+    scene.wait_awake(qtbot)
+    scene.press("y")
+    qtbot.waitUntil(lambda: scene.desk.can_send)
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    with qtbot.waitSignal(scene.window.closed):
+        scene.window.close()
+    assert scene.gateway.answers == []
+    assert scene.drafts.get(asked.id) is not None
+
+
+def test_many_pages_are_read_on_demand_and_counted_honestly(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(number) for number in range(1, 251)])
+    assert "250 waiting" in texts(scene.window.inbox)
+    assert "100 of 250 listed" in texts(scene.window.inbox)
+    scene.window.inbox.table.scrollToBottom()
+    qtbot.waitUntil(lambda: scene.window.inbox.table.model().rowCount() == 201)
+    scene.window.inbox.table.scrollToBottom()
+    qtbot.waitUntil(lambda: scene.window.inbox.table.model().rowCount() == 251)
+    assert "250 waiting" in texts(scene.window.inbox)
+
+
+def test_details_that_cannot_be_read_are_said(start: Start, qtbot: QtBot) -> None:
+    class Broken(FakeGateway):
+        async def run(self, run_id: str) -> RunDetail:
+            raise GatewayError("NOT_FOUND", "the run is gone")
+
+    scene = start(gateway=Broken([pause(1)], ended=scenes.ended()))
+    scene.press("g", "h")
+    qtbot.waitUntil(lambda: scene.window.history.table.model().rowCount() == 5)
+    scene.press("j")
+    qtbot.waitUntil(lambda: "the run is gone" in texts(scene.window.reading))
+
+
+def texts(root: QWidget) -> list[str]:
+    return [label.text() for label in labels(root) if label.isVisible()]
+
+
+def labels(root: QWidget) -> list[QLabel]:
+    return root.findChildren(QLabel)
+
+
+def names(root: QWidget) -> list[str]:
+    return [widget.accessibleName() for widget in root.findChildren(QWidget) if widget.isVisible()]
+
+
+def spoken(widget: QWidget) -> str:
+    """What a screen reader would say, walking out of the parts that Qt puts into its own widgets."""
+    if isinstance(widget, QLabel):
+        return widget.text()
+    inner = widget.objectName().startswith("qt_") or type(widget).__module__.startswith("PySide6")
+    parent = widget.parentWidget()
+    if widget.accessibleName() or not inner or parent is None:
+        return widget.accessibleName()
+    return spoken(parent)
+
+
+def fields(root: QWidget) -> list[QLineEdit | QPlainTextEdit]:
+    found: list[QLineEdit | QPlainTextEdit] = [*root.findChildren(QLineEdit), *root.findChildren(QPlainTextEdit)]
+    return [field for field in found if field.isVisible() and not field.isReadOnly()]
+
+
+def is_send(widget: QWidget) -> bool:
+    return isinstance(widget, QAbstractButton) and widget.text().startswith("Send")
+
+
+def close_dialogs(window: QWidget) -> None:
+    for dialog in (*window.findChildren(ConfirmDialog), *window.findChildren(KeysDialog)):
+        dialog.close()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
