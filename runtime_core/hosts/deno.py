@@ -40,8 +40,8 @@ def launch(root: Path, cache_dir: Path) -> Launch:
         deno,
         "run",
         *("--quiet", "--no-prompt", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--no-check"),
-        f"--allow-read={_paths([*code, str(PROGRAMS)])}",
-        *([f"--deny-read={_paths(secrets)}"] if secrets else []),
+        f"--allow-read={_paths(root, [*code, str(PROGRAMS)])}",
+        *([f"--deny-read={_paths(root, secrets)}"] if secrets else []),
         *("--allow-env", "--deny-net", "--deny-run", "--deny-write", "--deny-ffi", "--deny-sys"),
         f"--v8-flags=--max-old-space-size={HEAP_MB}",
         str(PROGRAMS / "host.mjs"),
@@ -65,5 +65,10 @@ def env_files(code: list[str]) -> list[str]:
     return sorted(found)
 
 
-def _paths(paths: list[str]) -> str:
-    return ",".join(path.replace(",", ",,") for path in paths)
+def _paths(root: Path, paths: list[str]) -> str:
+    """For a flag of a process that starts in ``root``: the flag cannot hold a comma, the path of the root may."""
+    relative = [os.path.relpath(path, root) for path in paths]
+    for path in relative:
+        if "," in path:
+            raise HostUnavailable(f"{path} in {root} contains a comma, which Deno cannot take. Rename it.")
+    return ",".join(relative)

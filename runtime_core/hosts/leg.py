@@ -33,7 +33,11 @@ class HostLeg:
         self._is_over = False
         self._is_settled = False
         self._sent = 1
+        self._handled = 0
+        self._waited = 0
+        self._is_stirred = False
         self._open: set[int] = set()
+        self._early: set[int] = set()
         self._used = 0.0
         self._clock = clock
         self._counting_since: float | None = clock()
@@ -45,8 +49,16 @@ class HostLeg:
     def is_settled(self) -> bool:
         return self._is_settled
 
+    @property
+    def is_busy(self) -> bool:
+        """It was handed everything the process has handled and does not wait for more."""
+        return self._waited < self._handled or self._is_stirred
+
     def deliver(self, seq: int, ok: bool, value: JsonText, at_ms: float) -> None:
-        self._close(seq)
+        if seq in self._open:
+            self._close(seq)
+        else:
+            self._early.add(seq)
         self._forward({"t": "result", "run": self.number, "seq": seq, "ok": ok, "at": at_ms, "value": Raw(value)})
 
     def abort(self, reason: str) -> None:
@@ -65,6 +77,9 @@ class HostLeg:
     def on_call(self, message: Message) -> None:
         call = read_call(message)
         self._is_settled = False
+        self._is_stirred = True
+        if call.seq in self._early:  # a call of an earlier leg, asked for again while its result was on the way
+            return
         self._open.add(call.seq)
         if self._counting_since is not None:
             self._used += self._clock() - self._counting_since
@@ -82,7 +97,13 @@ class HostLeg:
         """Output of the process while this is its only leg."""
         self._events.noted(kind, value)
 
+    def handled(self) -> None:
+        """The process has handled one more message of this leg."""
+        self._handled += 1
+
     def on_waits(self, handled: int) -> None:
+        self._waited = handled
+        self._is_stirred = False
         if handled == self._sent and not self._is_over:
             self._is_settled = True
             self._events.settled()

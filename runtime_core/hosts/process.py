@@ -24,6 +24,7 @@ from runtime_core.hosts.protocol import (
     LINE_LIMIT,
     LINES_PER_SECOND,
     PROTO,
+    STUCK_S,
     VALUE_LIMIT,
     Framer,
     Message,
@@ -41,6 +42,7 @@ DESCRIBE_S: Final = 10.0
 STOP_S: Final = 3.0
 IDLE_S: Final = 600.0
 MAX_LEGS: Final = 200
+MAX_SUSPECTS: Final = 8
 MAX_RUNS: Final = 20_000
 MAX_FROZEN: Final = 500
 MAX_MEMORY: Final = 400 * 1024 * 1024
@@ -63,12 +65,14 @@ class HostProcess(asyncio.SubprocessProtocol):
         self._transport: asyncio.SubprocessTransport | None = None
         self._stdin: asyncio.WriteTransport | None = None
         self._stderr = ""
-        self._verdict: tuple[str, frozenset[int]] = ("host-lost", frozenset())
+        self._hung = frozenset[int]()
+        self._is_closing = False
         self._numbers = itertools.count(1)
         self._legs: dict[int, HostLeg] = {}
         self._described: dict[int, asyncio.Future[Message]] = {}
         self._outbox: list[bytes] = []
         self._sent = 0
+        self._turn: int | None = None
         self._unhandled: deque[tuple[int, int, str]] = deque()
         self._runs = 0
         self._frozen = 0
@@ -97,7 +101,12 @@ class HostProcess(asyncio.SubprocessProtocol):
             await loop.subprocess_exec(lambda: self, *launch.command, env=launch.env, cwd=root, **options)
         except OSError as error:
             raise HostUnavailable(f"{launch.command[0]} cannot be started: {error}") from error
-        limits = {"value": VALUE_LIMIT, "line": LINE_LIMIT, "lines": LINES_PER_SECOND}
+        limits: dict[str, object] = {
+            "value": VALUE_LIMIT,
+            "line": LINE_LIMIT,
+            "lines": LINES_PER_SECOND,
+            "stuck": STUCK_S,
+        }
         hello: dict[str, object] = {"t": "init", "proto": PROTO, "root": str(root), "nonce": self._nonce}
         self._send(hello | {"limits": limits, "readable": launch.readable})
         try:
@@ -111,6 +120,11 @@ class HostProcess(asyncio.SubprocessProtocol):
             raise
         self._rest()
         return self
+
+    @property
+    def pid(self) -> int:
+        assert self._transport is not None
+        return self._transport.get_pid()
 
     @property
     def takes_more(self) -> bool:
@@ -153,8 +167,8 @@ class HostProcess(asyncio.SubprocessProtocol):
 
     async def close(self) -> None:
         """End the process now; legs fail as lost."""
-        self._is_retired = True
-        self._kill()
+        self._is_retired = self._is_closing = True
+        self.kill()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STOP_S):
                 await self._gone.wait()
@@ -180,14 +194,14 @@ class HostProcess(asyncio.SubprocessProtocol):
                     self._on_message(message)
         except OversizedMessageError:
             self._stderr += "it wrote a message above the limit"
-            self._kill()
+            self.kill()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1 and not self._gone.is_set():
             if rest := self._framer.rest():
                 self._on_output("stdout", rest)
             self._timer_off()
-            self._timer = self._loop.call_later(1, self._kill)  # a process that closed its output is of no use
+            self._timer = self._loop.call_later(1, self.kill)  # a process that closed its output is of no use
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._on_gone()
@@ -210,20 +224,18 @@ class HostProcess(asyncio.SubprocessProtocol):
         for answer in self._described.values():
             if not answer.done():
                 answer.set_exception(HandlerLoadError(f"The process for {self.language} handlers {end}."))
-        suspects = self._suspects() if self._legs and not self._is_retired else frozenset[int]()
-        entries = frozenset(self._entry(number) for number in suspects)
-        self._lost(self, entries)
-        self._fail_legs()
+        suspects = self._hung or (self._suspects() if self._legs and not self._is_closing else frozenset[int]())
+        is_known = bool(self._hung) or len(suspects) <= MAX_SUSPECTS
+        self._lost(self, frozenset(self._entry(number) for number in suspects) if is_known else frozenset[str]())
+        self._fail_legs("host-hung" if self._hung else "out-of-memory" if self._is_out_of_memory() else "", suspects)
 
-    def _fail_legs(self) -> None:
-        code, culprits = self._verdict
-        if code == "host-lost" and self._is_out_of_memory():
-            code, culprits = "out-of-memory", self._suspects()
+    def _fail_legs(self, code: str = "", suspects: frozenset[int] = frozenset()) -> None:
+        """A single suspect is the culprit; with several nobody is blamed before each has run alone."""
         end = self._how_it_ended()
         for number, leg in list(self._legs.items()):
-            if number in culprits and code == "host-hung":
+            if code == "host-hung" and suspects == frozenset({number}):
                 leg.fail(code, f"{leg.job.entry} blocked its process for {HUNG_PINGS} s, which was ended then.")
-            elif number in culprits:
+            elif code and suspects == frozenset({number}):
                 leg.fail(code, f"{leg.job.entry} used more memory than a handler may; its process ended.")
             else:
                 leg.fail("host-lost", f"The process of {leg.job.entry} {end}.")
@@ -237,7 +249,8 @@ class HostProcess(asyncio.SubprocessProtocol):
     def _is_out_of_memory(self) -> bool:
         return "out of memory" in self._stderr[-4000:].lower()
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """End the process now."""
         if self._transport is None or self._gone.is_set():
             return
         if sys.platform != "win32" and self._transport.get_returncode() is None:
@@ -269,7 +282,10 @@ class HostProcess(asyncio.SubprocessProtocol):
         match message["t"]:
             case "ack":
                 while self._unhandled and self._unhandled[0][0] <= message["n"]:
-                    self._unhandled.popleft()
+                    if leg := self._legs.get(self._unhandled.popleft()[1]):
+                        leg.handled()
+            case "turn":
+                self._turn = message["run"]
             case "pong":
                 self._missed = 0
                 self._memory = message["memory"]
@@ -342,7 +358,7 @@ class HostProcess(asyncio.SubprocessProtocol):
     def _stop(self) -> None:
         self._is_retired = True
         self._send({"t": "stop"})
-        self._timer = self._loop.call_later(STOP_S, self._kill)
+        self._timer = self._loop.call_later(STOP_S, self.kill)
 
     def _watch(self) -> None:
         if len(self._legs) + len(self._described) == 1:
@@ -355,8 +371,8 @@ class HostProcess(asyncio.SubprocessProtocol):
         self._ticks += 1
         if self._ticks % TICKS_PER_PING == 0:
             if self._missed >= HUNG_PINGS:
-                self._verdict = ("host-hung", self._suspects())
-                self._kill()
+                self._hung = self._suspects()
+                self.kill()
                 return
             self._missed += 1
             self._pings += 1
@@ -368,14 +384,17 @@ class HostProcess(asyncio.SubprocessProtocol):
             self._timer = self._loop.call_later(TICK_S, self._tick)
 
     def _suspects(self) -> frozenset[int]:
-        """Who may block the process: one message is handled per turn, so the run of the first unhandled one.
+        """Who may block the process: a run that was about to go on, else the one whose message is being handled.
 
-        If all are handled, a run that does not wait, else any.
+        One message is handled per turn, so that is the first one that was not acknowledged. Runs that are busy
+        without a message may be it as well; if nobody is, everybody is.
         """
+        if self._turn is not None:
+            return frozenset({self._turn})
+        found = {number for number, leg in self._legs.items() if leg.is_busy}
         if self._unhandled:
-            return frozenset({self._unhandled[0][1]})
-        busy = [number for number, leg in self._legs.items() if not leg.is_settled]
-        return frozenset(busy or self._legs)
+            found.add(self._unhandled[0][1])
+        return frozenset(found or self._legs)
 
     def _entry(self, number: int) -> str:
         leg = self._legs.get(number)

@@ -19,6 +19,8 @@ VALUE_LIMIT: Final = 8 * 1024 * 1024
 MESSAGE_LIMIT: Final = 64 * 1024 * 1024
 LINE_LIMIT: Final = 8192
 LINES_PER_SECOND: Final = 1000
+STUCK_S: Final = 5.0
+"""How long local input and output between two calls of a replay may take before it counts as a divergence."""
 
 Message: TypeAlias = dict[str, Any]
 

@@ -21,13 +21,13 @@ class HandlerHosts:
         self._cache_dir = cache_dir
         self._current: dict[tuple[HostRepo, Language], HostProcess] = {}
         self._locks = defaultdict[tuple[HostRepo, Language], asyncio.Lock](asyncio.Lock)
-        self._all: set[HostProcess] = set()
+        self._all: dict[HostProcess, HostRepo] = {}
         self._suspects: set[tuple[Path, str]] = set()
         self._is_closed = False
 
     async def start(self, repo: HostRepo, job: HandlerJob, events: LegEvents) -> HostLeg:
         if (repo.root, job.entry) in self._suspects:
-            alone = await self._launch(repo, job.language)
+            alone = await self._launch(repo, job.language, alone=job.entry)
             leg = alone.start(job, events)
             alone.retire()
             return leg
@@ -44,6 +44,9 @@ class HandlerHosts:
         self._is_closed = True
         await asyncio.gather(*(process.close() for process in list(self._all)))
 
+    def processes(self, repo: HostRepo) -> list[HostProcess]:
+        return [process for process, served in self._all.items() if served == repo]
+
     async def _process(self, repo: HostRepo, language: Language) -> HostProcess:
         key = (repo, language)
         async with self._locks[key]:
@@ -54,17 +57,19 @@ class HandlerHosts:
                 current = self._current[key] = await self._launch(repo, language)
             return current
 
-    async def _launch(self, repo: HostRepo, language: Language) -> HostProcess:
+    async def _launch(self, repo: HostRepo, language: Language, alone: str | None = None) -> HostProcess:
         if self._is_closed:
             raise HostUnavailable("The runtime is closing; no handler can be started any more.")
         root = repo.root.resolve()
         engine = deno if language == "typescript" else python
 
         def lost(process: HostProcess, suspects: frozenset[str]) -> None:
-            """Entries that may have brought a process down run in processes of their own from now on."""
-            self._all.discard(process)
+            """Entries that may have brought a process down run alone until one of them has ended well."""
+            self._all.pop(process, None)
+            if alone is not None and not suspects:
+                self._suspects.discard((repo.root, alone))
             self._suspects |= {(repo.root, entry) for entry in suspects if entry}
 
         process = await HostProcess.launch(root, language, engine.launch(root, self._cache_dir), lost)
-        self._all.add(process)
+        self._all[process] = repo
         return process

@@ -96,7 +96,12 @@ class VirtualTimer {
 export function virtualTimers() {
   const real = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate };
   const abortAfter = AbortSignal.timeout;
-  const unlessDead = (run, call) => (typeof call === 'function' && run ? (...args) => void (run.dead || call(...args)) : call);
+  const ofRun = (run, call) => (...args) => {
+    if (run.dead) return;
+    run.enterTurn();
+    call(...args);
+  };
+  const unlessDead = (run, call) => (typeof call === 'function' && run ? ofRun(run, call) : call);
   const starting = (name, repeat, hasDelay) => (call, ...rest) => {
     const durable = durableRun();
     if (!durable) return real[name](unlessDead(currentRun(), call), ...rest);

@@ -111,7 +111,7 @@ function handlerOf(module, entry) {
 
 // ---- runs ----------------------------------------------------------------------------------------------
 function start(message) {
-  const run = new Run(message, { send, limits, forget: (id) => runs.delete(id) });
+  const run = new Run(message, { send, flush, limits, forget: (id) => runs.delete(id) });
   runs.set(run.id, run);
   context.run({ run, step: false }, () => void perform(run, message));
   return run;
@@ -121,6 +121,7 @@ async function perform(run, message) {
   try {
     const handler = handlerOf(await load(message.entry), message.entry);
     run.loading = false;
+    if (run.handled > 0) run.enterTurn();
     run.stir();
     const value = await handler(message.params, makeContext(run, message));
     if (!run.dead) finish(run, value);
@@ -163,7 +164,7 @@ function handle(message, run) {
     case 'run':
       return start(message);
     case 'result':
-      run?.queue.push(message);
+      run?.result(message);
       break;
     case 'file':
       run?.readDone(message);

@@ -2,8 +2,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { CompositeCallError, digest, errorIn, errorOut, toJson } from './values.mjs';
 
-const STUCK_MS = 5000; // local input and output between two calls of a replay may take this long
-
 /** Holds `{run, step}` wherever code of a handler is running. */
 export const context = new AsyncLocalStorage();
 export const currentRun = () => context.getStore()?.run;
@@ -37,7 +35,7 @@ export function generator(seed) {
 }
 
 export class Run {
-  constructor(message, { send, forget, limits }) {
+  constructor(message, { send, flush, forget, limits }) {
     this.id = message.run;
     this.durable = message.durable;
     this.startedAt = Math.floor(message.t0);
@@ -45,6 +43,7 @@ export class Run {
     this.generator = generator(message.seed);
     this.controller = new AbortController();
     this.send = send;
+    this.flush = flush;
     this.forget = forget;
     this.limits = limits;
 
@@ -158,6 +157,11 @@ export class Run {
     else waiting?.reject(errorIn(message.value));
   }
 
+  result(message) {
+    if (!this.pending.has(message.seq)) this.recorded.add(message.seq); // it came before its call was made again
+    this.queue.push(message);
+  }
+
   /** Hands out one result, waits until nothing is ready, then the next; stops where the call was not made yet. */
   async pump(quiet = false) {
     if (this.pumping) return;
@@ -205,7 +209,7 @@ export class Run {
       this.stuckTimer = realTimeout(() => {
         if (this.dead || this.at !== at || at >= this.queue.length) return;
         this.diverge(this.queue[at].seq, null);
-      }, STUCK_MS);
+      }, this.limits.stuck * 1000);
     });
   }
 
@@ -217,6 +221,13 @@ export class Run {
       this.stirring = false;
       this.settle();
     });
+  }
+
+  /** Says beforehand whose code runs outside of the turn of a message, in case it never comes back. */
+  enterTurn() {
+    this.send({ t: 'turn', run: this.id });
+    this.flush();
+    tick().then(() => this.send({ t: 'turn', run: null }));
   }
 
   note(kind, value) {

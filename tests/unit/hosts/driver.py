@@ -34,6 +34,14 @@ def echo(call: HandlerCall) -> Any:
     return json.loads(call.args)
 
 
+def name_of(call: HandlerCall) -> str:
+    return call.name
+
+
+def nothing(_: HandlerCall) -> None:
+    return None
+
+
 class ToolError(Exception):
     """An error a call of a handler gets."""
 
@@ -95,6 +103,7 @@ class RunDriver:
         self.calls: list[HandlerCall] = []
         self.notes: list[tuple[str, Any]] = []
         self.current: Leg | None = None
+        self.is_timer_endless = False
         self.open: dict[int, HandlerCall] = {}
         self._done: asyncio.Future[Outcome] | None = None
 
@@ -129,10 +138,16 @@ class RunDriver:
 
     def called(self, call: HandlerCall) -> None:
         self.open[call.seq] = call
+        finished = next((record for record in self.journal if record.seq == call.seq), None)
+        if finished is not None:  # while the leg was being started
+            assert self.current is not None
+            self.open.pop(call.seq)
+            self.current.deliver(call.seq, bool(finished.ok), finished.value or "null", finished.at_ms)
+            return
         self.started[call.seq] = RecordedCall(call.seq, call.kind, call.name, call.digest)
         if call.outcome is not None:
             self._finish(call, *call.outcome)
-        elif call.kind not in PAUSES and call.seq not in self.executing:
+        elif not self._is_waited_for(call) and call.seq not in self.executing:
             self.calls.append(call)
             self.executing[call.seq] = asyncio.create_task(self._execute(call))
 
@@ -152,6 +167,9 @@ class RunDriver:
         self._park_if_waiting()
 
     # inside
+
+    def _is_waited_for(self, call: HandlerCall) -> bool:
+        return call.kind in PAUSES or (call.kind == "timer" and self.is_timer_endless)
 
     async def _execute(self, call: HandlerCall) -> None:
         try:
@@ -181,7 +199,7 @@ class RunDriver:
         leg = self.current
         if leg is None or not leg.is_settled or self.executing:
             return
-        waits = {seq: call for seq, call in self.open.items() if call.kind in PAUSES}
+        waits = {seq: call for seq, call in self.open.items() if self._is_waited_for(call)}
         if waits:
             leg.drop()
             self._end(Outcome(parked=waits))
@@ -190,6 +208,11 @@ class RunDriver:
         assert self._done is not None
         assert not self._done.done(), f"a second end: {outcome}"
         self._done.set_result(outcome)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 (looks at a process from outside)
+        await asyncio.sleep(0.01)
 
 
 def write_tools(root: Path, sources: dict[str, str]) -> HostRepo:

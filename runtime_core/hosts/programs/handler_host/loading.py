@@ -102,7 +102,7 @@ def _unsteady_places(file: str) -> list[str]:
     try:
         with open(file, encoding="utf-8") as source:
             tree = ast.parse(source.read())
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError, SystemError):  # CPython 3.11 fails if the collector parses meanwhile
         return []
     places: list[str] = []
     for node in ast.walk(tree):

@@ -40,7 +40,15 @@ class Host:
         self._handled = 0
         self._turns = Turns(loop)
         self._port = Port(
-            loop, self._turns, output.send, self._forget, loop.call_later, limits["value"], limits["line"]
+            loop=loop,
+            turns=self._turns,
+            send=output.send,
+            flush=output.flush,
+            forget=self._forget,
+            real_call_later=loop.call_later,
+            value_limit=limits["value"],
+            line_limit=limits["line"],
+            stuck_s=limits["stuck"],
         )
 
     def receive(self, text: str) -> None:
@@ -231,6 +239,7 @@ def _begin(init: Message, loop: asyncio.AbstractEventLoop, handle: int) -> Host:
     host = Host(init, loop, output)
     loop.set_exception_handler(host.on_unhandled)
     replace_timers(loop)
+    sys.setrecursionlimit(3000)  # a value may be nested 500 levels deep
     sys.path.insert(0, init["root"])
     sys.stdout = Console(output, "stdout", limits["line"], limits["lines"])
     sys.stderr = Console(output, "stderr", limits["line"], limits["lines"])

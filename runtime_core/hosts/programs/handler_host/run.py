@@ -13,8 +13,6 @@ from typing import Any
 from .turns import Turns, current_run, in_step
 from .values import CallError, CompositeCallError, TooLarge, Writer, digest, error_in, error_out, to_json
 
-STUCK_S = 5.0  # local input and output between two calls of a replay may take this long
-
 Message = dict[str, Any]
 
 
@@ -25,10 +23,12 @@ class Port:
     loop: asyncio.AbstractEventLoop
     turns: Turns
     send: Callable[[Message], None]
+    flush: Callable[[], None]
     forget: Callable[[Run], None]
     real_call_later: Callable[..., asyncio.TimerHandle]
     value_limit: int
     line_limit: int
+    stuck_s: float
 
 
 class Signal(asyncio.Event):
@@ -166,6 +166,15 @@ class Run:
         if not self.is_replaying and not self.is_dead:
             self._port.send({"t": "note", "run": self.id, "n": number, "kind": kind, "value": to_json(value)})
 
+    def enter_turn(self) -> None:
+        """Says beforehand whose code runs outside of the turn of a message, in case it never comes back."""
+        self._port.send({"t": "turn", "run": self.id})
+        self._port.flush()
+        self._port.turns.over().add_done_callback(self._on_turn_over, context=contextvars.Context())
+
+    def _on_turn_over(self, _: asyncio.Future[None]) -> None:
+        self._port.send({"t": "turn", "run": None})
+
     def clear_timer(self, seq: int) -> None:
         if not self.is_dead:
             self._port.send({"t": "cleared", "run": self.id, "seq": seq})
@@ -192,6 +201,8 @@ class Run:
     # ---- what the runtime sends ------------------------------------------------------------------------
 
     def result(self, message: Message) -> None:
+        if message["seq"] not in self._pending:
+            self._recorded.add(message["seq"])  # it came before its call was made again
         self._queue.append(message)
 
     def file(self, message: Message) -> None:
@@ -249,7 +260,7 @@ class Run:
             return
         if self._at < len(self._queue):
             if self._stuck is None:
-                self._stuck = self._port.real_call_later(STUCK_S, self._on_stuck, self._at)
+                self._stuck = self._port.real_call_later(self._port.stuck_s, self._on_stuck, self._at)
         elif self.is_restless:
             self.is_restless = False
             self._port.send({"t": "waits", "run": self.id, "n": self.handled})

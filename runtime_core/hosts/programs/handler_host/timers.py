@@ -65,4 +65,5 @@ def replace_timers(loop: asyncio.AbstractEventLoop) -> None:
 
 def _unless_dead(run: Run, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
     if not run.is_dead:
+        run.enter_turn()
         callback(*args)

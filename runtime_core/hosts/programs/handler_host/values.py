@@ -147,6 +147,8 @@ class Writer:
 
     def _write_mapping(self, mapping: Mapping[object, object]) -> None:
         items = [(self._key(key), item) for key, item in mapping.items()]
+        if len({key for key, _ in items}) != len(items):
+            raise self._refuse("has two keys that are the same as text")
         if self._is_sorted:
             items.sort(key=lambda item: item[0])
         separator = "{"
@@ -257,6 +259,8 @@ _BY_CODE: dict[str, type[Exception]] = {
     "ENOENT": FileNotFoundError,
     "EACCES": PermissionError,
     "EISDIR": IsADirectoryError,
+    "EFBIG": OSError,
+    "EIO": OSError,
 }
 
 _NOT_FOR_FUTURES = (StopIteration, StopAsyncIteration)

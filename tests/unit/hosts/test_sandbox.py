@@ -1,0 +1,166 @@
+"""What a hostile or careless handler can reach. Whatever is listed as open is a known limit of the platform."""
+
+# ruff: noqa: E501 (handlers are written on one line)
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.hosts.conftest import Bench
+
+TYPESCRIPT = {
+    "read outside": "import fs from 'node:fs'; export default async () => fs.readFileSync('%OUT%/secret.txt', 'utf8')",
+    "read outside, Deno": "export default async () => Deno.readTextFileSync('%OUT%/secret.txt')",
+    "read a system file": "import fs from 'node:fs'; export default async () => fs.readFileSync('/etc/passwd', 'utf8')",
+    "read the repository beside its code": "import fs from 'node:fs'; export default async () => fs.readFileSync('%ROOT%/notes.txt', 'utf8')",
+    "climb out": "import fs from 'node:fs'; export default async () => fs.readFileSync('%ROOT%/amodal/../../outside/secret.txt', 'utf8')",
+    "secrets of the repository": "import fs from 'node:fs'; export default async () => fs.readFileSync('%ROOT%/.env', 'utf8')",
+    "secrets beside the code": "import fs from 'node:fs'; export default async () => fs.readFileSync('%ROOT%/amodal/.env', 'utf8')",
+    "import outside": "import { x } from '../../../../outside/mod.ts'; export default async () => x",
+    "import outside later": "export default async () => (await import('%OUT%/mod.ts')).x",
+    "own environment": "import fs from 'node:fs'; export default async () => fs.readFileSync('/proc/self/environ', 'utf8')",
+    "environment of the parent": "import fs from 'node:fs'; export default async () => fs.readFileSync(`/proc/${process.ppid}/environ`, 'utf8')",
+    "write in the repository": "import fs from 'node:fs'; export default async () => fs.writeFileSync('%ROOT%/amodal/x.txt', 'x')",
+    "write elsewhere": "import fs from 'node:fs'; export default async () => fs.writeFileSync('%OUT%/x.txt', 'x')",
+    "fetch": "export default async () => (await fetch('http://127.0.0.1:%PORT%/')).status",
+    "connect": "import net from 'node:net'; export default () => new Promise((ok, no) => { const s = net.connect(%PORT%, '127.0.0.1', () => ok('connected')); s.on('error', no) })",
+    "name look-up": "import dns from 'node:dns/promises'; export default async () => (await dns.lookup('localhost')).address",
+    "listen": "export default async () => Deno.listen({ port: 0 }).addr",
+    "process": "import { execSync } from 'node:child_process'; export default async () => execSync('id').toString()",
+    "process, Deno": "export default async () => new Deno.Command('id').outputSync().code",
+    "signal the parent": "export default async () => process.kill(process.ppid, 0)",
+    "foreign code": "export default async () => Deno.dlopen('libc.so.6', {getpid: {parameters: [], result: 'i32'}})",
+    "host name": "import os from 'node:os'; export default async () => os.hostname()",
+    "import over http": "export default async () => await import('http://127.0.0.1:%PORT%/m.js')",
+    "import from npm": "export default async () => await import('npm:is-number')",
+    "more rights": "export default async () => { const s = await Deno.permissions.request({name: 'read', path: '/etc'}); if (s.state !== 'granted') throw new Error(s.state); return s.state }",
+}
+
+PYTHON = {
+    "read outside": "return open('%OUT%/secret.txt').read()",
+    "read a system file": "return open('/etc/passwd').read()",
+    "read the repository beside its code": "return open('%ROOT%/notes.txt').read()",
+    "secrets of the repository": "return open('%ROOT%/.env').read()",
+    "secrets beside the code": "return open('%ROOT%/amodal/.env').read()",
+    "low level open": "import os; return os.read(os.open('%OUT%/secret.txt', os.O_RDONLY), 9).decode()",
+    "raw file": "import io; return io.FileIO('%OUT%/secret.txt').read().decode()",
+    "write in the repository": "import pathlib; return pathlib.Path('%ROOT%/amodal/w.txt').write_text('x')",
+    "write elsewhere": "import pathlib; return pathlib.Path('%OUT%/w.txt').write_text('x')",
+    "make a folder": "import os; return os.mkdir('%ROOT%/amodal/new')",
+    "remove": "import os; return os.remove('%ROOT%/amodal/tools/ok/handler.py')",
+    "list the disk": "import os; return os.listdir('/')",
+    "own environment": "return open('/proc/self/environ').read()",
+    "environment of the parent": "import os; return open(f'/proc/{os.getppid()}/environ').read()",
+    "connect": "import socket; socket.create_connection(('127.0.0.1', %PORT%), 1); return 'connected'",
+    "connect, asyncio": "import asyncio; await asyncio.open_connection('127.0.0.1', %PORT%); return 'connected'",
+    "datagram": "import socket; return socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', %PORT%))",
+    "process": "import subprocess; return subprocess.check_output(['id']).decode()",
+    "shell": "import os; return os.system('true')",
+    "fork": "import os; return os.fork()",
+    "signal the parent": "import os; return os.kill(os.getppid(), 0)",
+    "foreign code": "import ctypes; return ctypes.CDLL(None).getpid()",
+    "import outside": "import sys; sys.path.insert(0, '%OUT%'); import evil; return evil.x",
+    "database elsewhere": "import sqlite3; return sqlite3.connect('%OUT%/s.db').execute('select a from t').fetchone()",
+    "take the guard away": "import sys; sys.addaudithook(lambda *a: None); return open('%OUT%/secret.txt').read()",
+}
+
+
+@pytest.fixture(scope="module")
+def outside(bench: Bench) -> Iterator[dict[str, str]]:
+    folder = bench.root.parent / "outside"
+    folder.mkdir()
+    (folder / "secret.txt").write_text("secret")
+    (folder / "mod.ts").write_text("export const x = 'outside';")
+    (folder / "evil.py").write_text("x = 'outside'")
+    with sqlite3.connect(folder / "s.db") as database:
+        database.execute("create table t(a)")
+    database.close()
+    for name in ("notes.txt", ".env", "amodal/.env"):
+        (bench.root / name).write_text("KEY=secret")
+
+    async def serve() -> asyncio.Server:
+        return await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+
+    server = bench.wait(serve())
+    yield {"%OUT%": str(folder), "%ROOT%": str(bench.root), "%PORT%": str(server.sockets[0].getsockname()[1])}
+
+    async def stop() -> None:
+        server.close()
+        await server.wait_closed()
+
+    bench.wait(stop())
+
+
+def _fill(source: str, places: dict[str, str]) -> str:
+    for name, value in places.items():
+        source = source.replace(name, value)
+    return source
+
+
+@pytest.mark.parametrize("probe", list(TYPESCRIPT))
+def test_a_typescript_handler_is_stopped(bench: Bench, outside: dict[str, str], probe: str) -> None:
+    outcome = bench.inline("ts", _fill(TYPESCRIPT[probe], outside), timeout_s=5)
+    assert outcome.failure is not None, outcome.value
+    assert outcome.failure.code != "deadline"
+    assert bench.is_alive("ts")
+
+
+@pytest.mark.parametrize("probe", list(PYTHON))
+def test_a_python_handler_is_stopped(bench: Bench, outside: dict[str, str], probe: str) -> None:
+    outcome = bench.inline("py", f"async def handler(p, ctx):\n    {_fill(PYTHON[probe], outside)}\n", timeout_s=5)
+    assert outcome.failure is not None, outcome.value
+    assert outcome.failure.code != "deadline"
+    assert bench.is_alive("py")
+
+
+def test_no_variable_of_the_application_is_visible(
+    bench: Bench, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPERATOR_SECRET", "secret")
+    source = {
+        "ts": "export default async () => [process.env.OPERATOR_SECRET ?? null, Object.keys(process.env).sort()]",
+        "py": "import os\nasync def handler(p, c): return [os.environ.get('OPERATOR_SECRET'), sorted(os.environ)]",
+    }[language]
+    secret, names = bench.inline(language, source).result
+    assert secret is None
+    assert set(names) <= {"DENO_DIR", "DENO_NO_UPDATE_CHECK", "LANG", "LC_CTYPE", "NO_COLOR", "PATH"}
+
+
+def _has_landlock() -> bool:
+    return sys.platform == "linux" and ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1) >= 1
+
+
+@pytest.mark.skipif(not _has_landlock(), reason="needs a kernel with Landlock")
+def test_landlock_stops_what_walks_past_the_guard(bench: Bench, outside: dict[str, str]) -> None:
+    """`_posixsubprocess` raises no audit event; the program it starts is in the same box."""
+    source = """
+import os, _posixsubprocess
+
+async def handler(p, ctx):
+    read, write = os.pipe()
+    _posixsubprocess.fork_exec([b"/bin/cat", b"%OUT%/secret.txt"], [b"/bin/cat", b"/usr/bin/cat"], True, (), None, None,
+        -1, -1, -1, write, -1, -1, *os.pipe(), True, False, -1, None, None, None, -1, None, True)
+    os.close(write)
+    return os.read(read, 100).decode()
+"""
+    if sys.version_info >= (3, 12):
+        pytest.skip("the private function has other arguments")
+    assert bench.inline("py", _fill(source, outside)).result == ""
+
+
+def test_a_comma_and_a_space_in_the_path_of_the_repository(tmp_path: Path) -> None:
+    folder = tmp_path / "a, b"
+    folder.mkdir()
+    bench = Bench(folder)
+    try:
+        assert bench.is_alive("ts")
+        assert bench.is_alive("py")
+    finally:
+        bench.close()
