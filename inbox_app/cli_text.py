@@ -127,6 +127,8 @@ def question_lines(pause: Pause) -> Iterator[str]:
     yield visible(pause.question)
     for option in pause.options or ():
         yield f"  {_option_line(option)}"
+    if not pause.options:
+        yield f"  answer: {answers(pause)}"
     if pause.path[1:]:
         yield f"  asked by {visible(' > '.join(pause.path))}"
     if pause.has_context:
@@ -141,7 +143,7 @@ def question_lines(pause: Pause) -> Iterator[str]:
 def _option_line(option: Option) -> str:
     recommended = " (recommended)" if option.recommended else ""
     sub = f", {visible(option.sub)}" if option.sub else ""
-    return f"{value_word(option.value)}: {visible(option.label)}{sub}{recommended}"
+    return f"{value_word(option.value)}: {visible(option.label)}{recommended}{sub}"
 
 
 def indented(text: str, by: str) -> Iterator[str]:
@@ -217,7 +219,15 @@ def tree_lines(calls: Sequence[Call], now: float) -> Iterator[str]:
     while stack:
         call, lead, last, top = stack.pop()
         branch = "" if top else "└─ " if last else "├─ "
-        rows.append([lead + branch + visible(call.name), call.kind, _state_word(call), _took(call, now), _marks(call)])
+        rows.append(
+            [
+                lead + branch + visible(call.name or call.kind),
+                call.kind,
+                _state_word(call),
+                _took(call, now),
+                _marks(call),
+            ]
+        )
         below = children.get(call.id, [])
         deeper = "" if top else lead + ("   " if last else "│  ")
         stack.extend((child, deeper, child is below[-1], False) for child in reversed(below))

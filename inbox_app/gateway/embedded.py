@@ -264,7 +264,13 @@ class EmbeddedGateway:
         if self._loop is None:
             work.close()
             raise GatewayError("INTERNAL_ERROR", "The built-in runtime is not open.")
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_translated(work), self._loop))
+        try:
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_translated(work), self._loop))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise GatewayError("INTERNAL_ERROR", _CLOSED_MEANWHILE) from None
 
     def _start_thread(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -279,6 +285,10 @@ class EmbeddedGateway:
             await asyncio.to_thread(thread.join, CLOSE_LIMIT_S)
 
 
+_CLOSED_MEANWHILE: Final = (
+    "The built-in runtime was closed before this was done. What it accepted is kept; unfinished runs go on when it is "
+    "opened again."
+)
 _FOREVER_S: Final = 10 * 365 * 86400.0
 
 
@@ -309,13 +319,16 @@ async def _translated(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """The worker thread: run the loop until it is stopped, then end what is left on it."""
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()
         leftover = asyncio.all_tasks(loop)
         for task in leftover:
             task.cancel()
-        loop.run_until_complete(asyncio.wait_for(asyncio.gather(*leftover, return_exceptions=True), CLOSE_LIMIT_S))
+        if leftover:
+            loop.run_until_complete(asyncio.wait(leftover, timeout=CLOSE_LIMIT_S))
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
+        asyncio.set_event_loop(None)
         loop.close()

@@ -36,9 +36,7 @@ def test_demo_without_a_display(desk: Desk) -> None:
         )
         assert done.returncode in {0, 3}, (command, done)
     left = {item["session_id"] for item in desk("list", "--json").json["approvals"]}
-    assert left <= sessions
-    third = desk("demo", "--json", cwd=folder).json
-    assert {item["session_id"] for item in third["approvals"]} == left
+    assert left < sessions
     fresh = desk("demo", "--fresh", "--json", cwd=folder).json
     assert fresh["total"] == len(left) + 3
 
