@@ -156,9 +156,20 @@ class Runtime:
         return await self._reply(run)
 
     async def answer(self, answer: Answer, *, wait_s: float = 30) -> dict[str, Any]:
-        """Store one answer and wait until the run ends or parks again (decisions 3 and 4). Raises `RuntimeFault`."""
-        await self._journal.answer(answer, judge, recorded)
-        return await self._reply(await self._advance(answer.run_id, wait_s))
+        """Store one answer and wait until the run ends or parks again (decisions 3 and 4). Raises `RuntimeFault`.
+
+        A run that is on its way with another of its questions still open is waited for, not refused.
+        """
+        deadline = time.monotonic() + wait_s
+        while True:
+            try:
+                await self._journal.answer(answer, judge, recorded)
+                break
+            except RuntimeFault as fault:
+                if _left(deadline) <= 0 or not await self._is_passing(fault, answer):
+                    raise
+            await self._advance(answer.run_id, _left(deadline))
+        return await self._reply(await self._advance(answer.run_id, _left(deadline)))
 
     async def cancel(self, run_id: str, *, who: str) -> dict[str, Any]:
         """End an unfinished run (decision 24). Raises `RuntimeFault`."""
@@ -223,6 +234,13 @@ class Runtime:
         self._willing = True
         self._pulse.kick()
         return await self._settle(run_id, wait_s)
+
+    async def _is_passing(self, fault: RuntimeFault, answer: Answer) -> bool:
+        """True if the answer came while the run moves, and its question is still open."""
+        if fault.code != "not_awaiting_input" or fault.details.get("status") != "running":
+            return False
+        pauses = await self._journal.pauses(answer.run_id)
+        return any(pause.outcome is None and answer.pause_id in (None, pause.id) for pause in pauses)
 
     async def _settle(self, run_id: str, wait_s: float | None) -> RunRow:
         """The run when it moves no more, or as it is after ``wait_s``."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from runtime_core.hosts.base import Divergence
 from runtime_core.wire.runs import PAUSE_KINDS
 
-_MEMBERS = {
+MEMBERS = {
     "tool": "callTool",
     "subagent": "callSubagent",
     "input": "requestInput",
     "approval": "waitForApproval",
     "sleep": "sleepUntil",
-    "timer": "a timer",
+    "timer": "timer",
     "step": "step",
 }
 _WAYS_ON = "Nothing was executed. Put the code back as it was when the run paused, or cancel the run."
@@ -44,5 +44,10 @@ def changed_question(tool: str, number: int) -> str:
 
 
 def describe(kind: str, name: str) -> str:
-    member = _MEMBERS.get(kind, kind)
+    member = MEMBERS.get(kind, kind)
     return f'{member} "{name}"' if name and name != member else member
+
+
+def span_name(kind: str, name: str) -> str:
+    """What a call is called in the call tree; pauses and sleeps have no name of their own."""
+    return name or MEMBERS.get(kind, kind)

@@ -78,6 +78,8 @@ class RunDriver:
         try:
             await self._load()
             self._spans.start("", "tool", run.tool, run.params, since=run.created_at)
+            if self._claim.epoch == 1:
+                self._ledger.save_spans()
             self._open_frame(DurableFrame(self, self._root, run.params, run.created_at))
             await self._over
         finally:
@@ -160,7 +162,7 @@ class RunDriver:
         elif call.kind == "subagent":
             self._spawn(self._execute(frame, call))
         else:
-            self._spans.start(at, call.kind, call.name, call.args)
+            self._spans.start(at, call.kind, divergences.span_name(call.kind, call.name), call.args)
             self._complete(frame, call, (False, _forbidden(call.kind)))
 
     def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
@@ -264,7 +266,7 @@ class RunDriver:
 
     def _ask(self, frame: DurableFrame, call: HandlerCall) -> None:
         at = slot(frame.path, call.seq)
-        self._spans.wait(at, call.kind, call.name, call.args)
+        self._spans.wait(at, call.kind, divergences.span_name(call.kind, call.name), call.args)
         try:
             spec = questions.question(_ask_kind(call.kind), call.args)
         except questions.QuestionError as problem:
@@ -316,7 +318,7 @@ class RunDriver:
         at = slot(frame.path, call.seq)
         intent = self._ledger.intent((frame.path, call.seq))
         now = _now()
-        self._spans.wait(at, call.kind, call.name, call.args)
+        self._spans.wait(at, call.kind, divergences.span_name(call.kind, call.name), call.args)
         try:
             due = _due_of(intent) if intent is not None else due_time(call.kind, call.args, now)
         except ValueError as problem:

@@ -32,7 +32,7 @@ from runtime_core.wire.runs import RunRow, Span
 
 log = logging.getLogger(__name__)
 
-STOP_GRACE_S: Final = 5.0
+STOP_GRACE_S: Final = 3.0
 """How long a closing runtime waits for calls that are being executed, so that their results are journaled."""
 _KEPT_MODELS: Final = 256
 
@@ -156,7 +156,7 @@ class Engine:
         try:
             bundle = await self.shelf.bundle(Path(run.repo))
         except BundleError as error:
-            await self._hold(claim, "repository-unavailable", f"its repository {run.repo} cannot be opened. {error}")
+            await self._hold(claim, "repository-unavailable", f"its repository cannot be opened. {_problems(error)}")
             return
         tool = bundle.tools.get(run.tool)
         if tool is None or not tool.durable:
@@ -172,7 +172,8 @@ class Engine:
         try:
             await driver.drive()
         except HostMissing as error:
-            await self._hold(claim, "host-unavailable", str(error))
+            spans.rest()
+            await self._hold(claim, "host-unavailable", str(error), spans.take())
         finally:
             del self._drivers[run.id]
 
@@ -209,17 +210,27 @@ class Engine:
             cause={"name": "Error", "message": f"run {run.id} is {run.shown_status}"},
         )
 
-    async def _hold(self, claim: Claim, code: str, reason: str) -> None:
+    async def _hold(self, claim: Claim, code: str, reason: str, spans: Sequence[Span] = ()) -> None:
         """Park a run that cannot go on here, with its reason and the question whether to try again."""
         log.warning("%s: %s", claim.run.id, reason)
         waiting = [pause for pause in await self._journal.pauses(claim.run.id) if pause.outcome is None]
         pause, entry = stuck_run(claim, reason, time.time())
         await self._journal.park(
-            claim, "needs-attention", pauses=[*waiting, pause], entries=[entry], error=error_text(code, reason)
+            claim,
+            "needs-attention",
+            pauses=[*waiting, pause],
+            entries=[entry],
+            error=error_text(code, reason),
+            spans=spans,
         )
 
     async def _retire(self, bundle: Bundle) -> None:
         await self._hosts.retire(HostRepo(bundle.root, bundle.revision))
+
+
+def _problems(error: BundleError) -> str:
+    errors = [problem for problem in error.problems if problem.severity == "error"]
+    return " ".join(f"{error.root / problem.file}: {problem.message} {problem.remedy}" for problem in errors)
 
 
 @dataclass(frozen=True, slots=True)

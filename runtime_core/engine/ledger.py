@@ -36,6 +36,7 @@ class Ledger:
         self._by_path: dict[SlotPath, list[Entry]] = {}
         self._started: dict[EntryKey, Entry] = {}
         self._queue: list[tuple[Entry, Callable[[], None]]] = []
+        self._spans_only = False
         self._writer: asyncio.Task[None] | None = None
 
     def load(self, entries: Sequence[Entry]) -> None:
@@ -70,6 +71,14 @@ class Ledger:
     def record(self, entry: Entry, after: Callable[[], None]) -> None:
         """Store an entry; ``after`` runs once it is safe. Entries are stored in the order of these calls."""
         self._queue.append((entry, after))
+        self._wake()
+
+    def save_spans(self) -> None:
+        """Store the spans without waiting for the next entry."""
+        self._spans_only = True
+        self._wake()
+
+    def _wake(self) -> None:
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._write())
 
@@ -85,7 +94,8 @@ class Ledger:
             await asyncio.wait({self._writer})
 
     async def _write(self) -> None:
-        while self._queue:
+        while self._queue or self._spans_only:
+            self._spans_only = False
             batch, self._queue = self._queue, []
             try:
                 await self._journal.append(self._claim, [entry for entry, _ in batch], self._spans.take())

@@ -43,11 +43,11 @@ def test_a_running_run_is_cancelled_and_its_handlers_get_the_signal(tmp_path: Pa
 
     async def story() -> None:
         async with bench(repo, tmp_path / "data") as desk:
-            reply = await desk.run("long", wait_s=0.5)
-            assert reply["outcome"]["kind"] == "running"
-            cancelled = await desk.runtime.cancel(reply["sessionId"], who="bob")
+            run_id = (await desk.run("long", wait_s=0))["sessionId"]
+            await desk.until("span", id="0", state="running")
+            cancelled = await desk.runtime.cancel(run_id, who="bob")
             assert cancelled["outcome"]["kind"] == "cancelled"
-            spans = await desk.spans(reply["sessionId"])
+            spans = await desk.spans(run_id)
             assert {span["state"] for span in spans.values()} == {"cancelled"}
 
     play(story())

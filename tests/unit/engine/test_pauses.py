@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -264,5 +265,30 @@ def test_listeners_hear_of_pauses_runs_and_calls(tmp_path: Path) -> None:
             states = [change.wire["state"] for change in desk.changes if change.kind == "span"]
             assert states[0] == "running"
             assert states[-1] == "ok"
+
+    play(story())
+
+
+def test_a_second_question_is_answered_while_the_first_answer_still_moves_the_run(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable(
+        "both",
+        ts="""
+const one = ctx.requestInput('one?').then(a => ctx.callTool('slow', {n: a.value}));
+return await Promise.all([one, ctx.requestInput('two?').then(a => a.value)]);
+""",
+        tools=("slow",),
+    )
+    repo.tool("slow", ts="await new Promise(r => setTimeout(r, 400)); return params.n;")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("both"))["sessionId"]
+            one, two = (await desk.detail(run_id))["pauses"]
+            first = asyncio.create_task(desk.answer(run_id, 1, pause_id=one["pause_id"]))
+            await desk.until("span", name="slow", state="running")
+            done = await desk.answer(run_id, 2, pause_id=two["pause_id"])
+            assert done["result"] == [1, 2]
+            assert (await first)["outcome"]["kind"] in ("awaiting-input", "complete")
 
     play(story())
