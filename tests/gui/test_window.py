@@ -232,7 +232,7 @@ def test_an_answer_is_held_sent_once_and_leaves_the_list_when_left(start: Start,
     assert (answer.run_id, answer.pause_id, answer.value) == (asked.run_id, asked.id, "yes")
     scene.gateway.push(Batch(closed=[asked.id], total=1))
     qtbot.waitUntil(lambda: "Answered" in scene.window.inbox.table.model().index(1, 0).data())
-    assert "1 waiting" in texts(scene.window.inbox)
+    qtbot.waitUntil(lambda: "1 waiting" in texts(scene.window.inbox))
     scene.press("j")
     qtbot.waitUntil(lambda: scene.window.inbox.table.model().rowCount() == 2)
     assert scene.current == pause(2).id
