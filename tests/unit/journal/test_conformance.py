@@ -550,6 +550,19 @@ def test_a_neighbour_in_the_same_commit_is_not_undone_by_a_refusal(tmp_path: Pat
     play(tmp_path, story)
 
 
+def test_what_a_refused_neighbour_had_written_is_undone(tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        await journal.create_run(run_row())
+        claim = await claimed(journal)
+        await journal.append(claim, [step(0)])
+        work = [journal.append(claim, [step(n), step(0)] if n % 2 else [step(n)]) for n in range(1, 41)]
+        results = await asyncio.gather(*work, return_exceptions=True)
+        assert [isinstance(result, ValueError) for result in results] == [True, False] * 20
+        assert [entry.n for entry in await journal.load("dur_a")] == list(range(0, 41, 2))
+
+    play(tmp_path, story)
+
+
 def test_an_error_of_ours_inside_a_transaction_undoes_it_and_reaches_the_caller(tmp_path: Path) -> None:
     async def story(journal: SqliteJournal) -> None:
         await parked(journal)
