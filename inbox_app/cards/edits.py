@@ -6,13 +6,14 @@ from typing import Final, cast
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Json
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON_ROW, SPACE_1, SPACE_3, SPACE_4
 from inbox_app.widgets.buttons import ActionButton
+from inbox_app.widgets.check_box import CheckBox
 from inbox_app.widgets.hidden_text import count_hidden, reveal
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
@@ -35,7 +36,7 @@ class FieldRow(QWidget):
         self._original = original
         self._line: QLineEdit | None = None
         self._area: TextArea | None = None
-        self._check: QCheckBox | None = None
+        self._check: CheckBox | None = None
         self._was = PlainLabel("", theme, "mono", "muted", self, elide=True)
         self._mark = PlainLabel("", theme, "body", "draft", self)
         self._build()
@@ -112,8 +113,7 @@ class FieldRow(QWidget):
     def _value_widget(self) -> QWidget:
         theme, original, name = self._theme, self._original, reveal(self._key)
         if isinstance(original, bool):
-            self._check = QCheckBox("true", self)
-            self._check.setFont(theme.font("mono"))
+            self._check = CheckBox(theme, "true", "mono", self)
             self._check.setChecked(original)
             self._check.setAccessibleName(name)
             self._check.toggled.connect(self._on_changed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QCheckBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inbox_app.cards.base import Card, Picked, short_label
 from inbox_app.gateway import values
@@ -13,6 +13,7 @@ from inbox_app.gateway.base import Json, Pause
 from inbox_app.state.drafts import Draft
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import SPACE_3
+from inbox_app.widgets.check_box import CheckBox
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.plain_label import PlainLabel
@@ -31,7 +32,7 @@ class UnknownCard(Card):
         self._raw.show_value(_asked(pause))
         self._add_inset(self._raw)
         self._body.addSpacing(theme.px(SPACE_3))
-        self._switch = QCheckBox(self.tr("Answer with a JSON value"), self)
+        self._switch = CheckBox(theme, self.tr("Answer with a JSON value"), parent=self)
         self._add_inset(self._switch)
         self._field = TextArea(theme, self.tr("JSON value"), font="mono", lines=2, parent=self)
         self._field.hide()

@@ -6,8 +6,9 @@ first paint.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 
@@ -25,8 +26,13 @@ def parse(text: str) -> Any:
         raise BadJsonError(str(error)) from None
 
 
+def pretty(value: object) -> str:
+    """JSON over several lines, two spaces of indent, characters and digits as they are."""
+    return _writer()(value)
+
+
 def compact(value: object, limit: int = 2000) -> str:
-    """JSON on one line, for people: spaces after commas and colons. Cut with "…" after about ``limit`` characters."""
+    """JSON on one line, for people: spaces after commas and colons. Cut with "…" after ``limit`` characters."""
     out: list[str] = []
     size = 0
     for piece in _pieces(value):
@@ -44,35 +50,38 @@ def canonical(value: object) -> str:
     return dumps(value, sort_keys=True)
 
 
-def pretty(value: object) -> str:
-    """JSON over several lines, two spaces of indent, characters and digits as they are."""
+@cache
+def _writer() -> Callable[[object], str]:
     from runtime_core.wire.json import pretty
 
-    return pretty(value)
+    return pretty
 
 
 def _pieces(value: object) -> Iterator[str]:
-    from runtime_core.wire.json import pretty
-
+    write = _writer()
     stack: list[object] = [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, _Literal):
-            yield item.text
-        elif isinstance(item, dict) and item:
+        if isinstance(item, dict) and item:
             fields = cast("dict[str, object]", item)
-            stack.append(_Literal("}"))
-            for at, (key, inner) in reversed(list(enumerate(fields.items()))):
-                stack += [inner, _Literal(f"{', ' if at else '{'}{pretty(key)}: ")]
+            stack.append(_Rest(iter(fields.items()), True, "{"))
         elif isinstance(item, list | tuple) and item:
-            items = cast("list[object]", item)
-            stack.append(_Literal("]"))
-            for at, inner in reversed(list(enumerate(items))):
-                stack += [inner, _Literal(", " if at else "[")]
+            stack.append(_Rest((("", inner) for inner in cast("list[object]", item)), False, "["))
+        elif isinstance(item, _Rest):
+            entry = next(item.items, None)
+            if entry is None:
+                yield "}" if item.named else "]"
+                continue
+            yield item.before + (f"{write(entry[0])}: " if item.named else "")
+            stack += [_Rest(item.items, item.named, ", "), entry[1]]
         else:
-            yield pretty(cast("object", item))
+            yield write(cast("object", item))
 
 
 @dataclass(frozen=True, slots=True)
-class _Literal:
-    text: str
+class _Rest:
+    """What is left of an object or a list, and what stands before its next part."""
+
+    items: Iterator[tuple[str, object]]
+    named: bool
+    before: str

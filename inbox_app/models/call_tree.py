@@ -61,7 +61,7 @@ class CallTree(QAbstractItemModel):
 
     def refresh_times(self) -> None:
         """Lay the time axis out again."""
-        self.timeline = Timeline((self.calls.call(number) for number in self.calls.walk()), self._clock())
+        self.timeline = Timeline(self.calls.every(), self._clock())
 
     def inserting(self, parent: int, row: int) -> None:
         self.beginInsertRows(self.index_of(parent), row, row)

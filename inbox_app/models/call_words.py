@@ -70,7 +70,7 @@ def state(calls: Calls, node: Node) -> State:
         return State("circle-x", "expired", translate("calls", "cancelled"))
     if call.state == "unknown":
         return State("circle-question-mark", "due", translate("calls", "cut off, may have run"))
-    if call.kind in ("input", "approval"):
+    if asks_person(call):
         return State("circle-check", "answered", translate("calls", "answered"))
     if call.replayed:
         return State("rotate-ccw", "sent", translate("calls", "replayed"))
@@ -86,6 +86,10 @@ def _failed(call: Call) -> State:
     if call.code == "pause-expired":
         return State("timer-off", "expired", translate("calls", "expired"))
     return State("triangle-alert", "failed", translate("calls", "failed {code}").format(code=code).rstrip())
+
+
+def asks_person(call: Call) -> bool:
+    return call.kind in ("input", "approval")
 
 
 def duration(seconds: float) -> str:

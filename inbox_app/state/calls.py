@@ -72,6 +72,8 @@ class Calls:
         self._looking: dict[str, list[int]] = {}
         self._counts = {"errors": 0, "waiting": 0, "replayed": 0}
         self._above_waiting: set[int] | None = None
+        self._open = 0
+        self._worst = (0.0, ROOT)
 
     def __len__(self) -> int:
         return len(self._nodes) - 2
@@ -80,6 +82,16 @@ class Calls:
     def counts(self) -> Mapping[str, int]:
         """How many calls failed (``errors``), wait for a person (``waiting``), were not run again (``replayed``)."""
         return self._counts
+
+    @property
+    def open_count(self) -> int:
+        """How many calls have not ended."""
+        return self._open
+
+    @property
+    def worst_skew(self) -> tuple[float, int]:
+        """The largest `skew` ever seen in this run, and the call that has it."""
+        return self._worst
 
     def node(self, number: int) -> Node:
         return self._nodes[number]
@@ -105,6 +117,10 @@ class Calls:
             steps.append(number)
             number = self._nodes[number].parent
         return steps[::-1]
+
+    def every(self) -> Iterator[Call]:
+        """Every call, in the order they arrived."""
+        return (node.call for node in self._nodes[2:])
 
     def walk(self) -> Iterator[int]:
         """Every call in the order the tree shows them, the group's own row left out."""
@@ -148,6 +164,17 @@ class Calls:
             children = self._nodes[stack.pop()].children
             found += len(children)
             stack.extend(child for _, child in children)
+        return min(found, most)
+
+    def count_to_level(self, level: int, most: int) -> int:
+        """How many calls there are down to a level, the first being 1; stops counting at ``most``."""
+        found = 0
+        row = [ROOT]
+        for _ in range(level):
+            row = [child for number in row for _, child in self._nodes[number].children]
+            found += len(row)
+            if found >= most or not row:
+                break
         return min(found, most)
 
     def skew(self, number: int) -> float:
@@ -199,6 +226,7 @@ class Calls:
         self._count(node.call, -1)
         self._count(call, 1)
         node.call = call
+        self._note_skew(number)
         watcher.changed(number)
 
     def _place(self, number: int, watcher: Watcher) -> None:
@@ -250,6 +278,7 @@ class Calls:
         watcher.inserting(parent, row)
         siblings.insert(row, place)
         node.parent = parent
+        self._note_skew(number)
         watcher.inserted()
 
     def _detach(self, number: int, watcher: Watcher) -> None:
@@ -266,7 +295,13 @@ class Calls:
             into.add(number)
             number = self._nodes[number].parent
 
+    def _note_skew(self, number: int) -> None:
+        skew = self.skew(number)
+        if skew > self._worst[0]:
+            self._worst = (skew, number)
+
     def _count(self, call: Call, by: int) -> None:
+        self._open += by * (call.ended_at is None)
         self._counts["errors"] += by * is_error(call)
         self._counts["waiting"] += by * is_waiting(call)
         self._counts["replayed"] += by * is_replayed(call)

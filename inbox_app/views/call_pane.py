@@ -28,8 +28,10 @@ from inbox_app.widgets.surface import Hairline, Surface
 
 BATCH_MS: Final = 50
 TICK_MS: Final = 1000
+REST_FACTOR: Final = 20
 ALL_LEVELS: Final = 3
-OPEN_ALL_MOST: Final = 10_000
+OPEN_MOST: Final = 10_000
+"""Rows a level may open; every change of the tree lays all open rows out again."""
 FIND_WIDTH: Final = 220
 FIND_LEAST: Final = 64
 NARROW: Final = 640
@@ -50,6 +52,7 @@ class CallPane(QWidget):
         self._pending: dict[str, Call] = {}
         self._hits: list[int] = []
         self._hit = -1
+        self._times_due = 0.0
         self._levels = Segments(theme, self.tr("Open to level"), ("1", "2", "3", self.tr("All")), self)
         self._errors = FilterChip(theme, self.tr("Errors"), "triangle-alert", "failed", self)
         self._waiting = FilterChip(theme, self.tr("Waiting"), "circle-pause", "waiting", self)
@@ -202,13 +205,15 @@ class CallPane(QWidget):
 
     def _open_level(self) -> None:
         level = self._level
-        if level is None and len(self._model.calls) <= OPEN_ALL_MOST:
+        if level is None and len(self._model.calls) <= OPEN_MOST:
             self._view.expandAll()
             return
-        if level == 1:
-            self._view.collapseAll()
-        else:
-            self._view.expandToDepth((level or ALL_LEVELS) - 2)
+        level = level or ALL_LEVELS
+        while level > 2 and self._model.calls.count_to_level(level, OPEN_MOST) >= OPEN_MOST:
+            level -= 1
+        self._view.collapseAll()
+        if level > 1:
+            self._view.expandToDepth(level - 2)
         self._view.expand(self._model.index_of(NOT_PLACED))
 
     def _leads_to_card(self, number: int) -> bool:
@@ -241,10 +246,10 @@ class CallPane(QWidget):
 
     def _refresh(self) -> None:
         calls = self._model.calls
-        self._model.refresh_times()
+        self._refresh_times()
         for chip, key in ((self._errors, "errors"), (self._waiting, "waiting"), (self._replayed, "replayed")):
             chip.set_count(calls.counts[key])
-        if any(calls.call(number).ended_at is None for number in calls.walk()):
+        if calls.open_count:
             self._ticker.start()
         else:
             self._ticker.stop()
@@ -255,16 +260,25 @@ class CallPane(QWidget):
         self.count_changed.emit(len(calls))
 
     def _show_skew(self, calls: Calls) -> None:
-        worst, number = max(((calls.skew(node), node) for node in calls.walk()), default=(0.0, 0))
+        worst, number = calls.worst_skew
         self._skew_strip.setVisible(worst > 0)
         if worst > 0:
             text = self.tr("The clock of {name} is {time} behind its parent. Raw times are shown, nothing was moved.")
             self._skew.setText(text.format(name=reveal(calls.call(number).name), time=call_words.duration(worst)))
 
+    def _refresh_times(self) -> None:
+        """Lay the time axis out again, unless that is so much work that it has to wait for a later tick."""
+        began = time.perf_counter()
+        if began < self._times_due:
+            return
+        self._model.refresh_times()
+        took = time.perf_counter() - began
+        self._times_due = began + took * REST_FACTOR
+
     @Slot()
     def _on_tick(self) -> None:
         if self.isVisible():
-            self._model.refresh_times()
+            self._refresh_times()
             self._view.viewport().update()
 
     @Slot(int)

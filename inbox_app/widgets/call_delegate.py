@@ -171,7 +171,7 @@ class CallDelegate(QStyledItemDelegate):
             pen.setDashPattern([2.0, 1.5])
             painter.setPen(pen)
             painter.drawRoundedRect(bar.adjusted(0.75, 0.75, -0.75, -0.75), 2, 2)
-        elif call.replayed and call.state == "ok" and call.kind not in ("input", "approval"):
+        elif call.replayed and call.state == "ok" and not call_words.asks_person(call):
             painter.setPen(QPen(theme.color("sent"), 1.5))
             painter.drawRoundedRect(bar.adjusted(0.75, 0.75, -0.75, -0.75), 1.5, 1.5)
         else:
@@ -211,4 +211,4 @@ class CallDelegate(QStyledItemDelegate):
 
 def has_link(node: Node) -> bool:
     """Whether a row leads to a question that waits for a person."""
-    return node.call.state == "waiting" and node.call.kind in ("input", "approval") and not node.mark
+    return node.call.state == "waiting" and call_words.asks_person(node.call) and not node.mark

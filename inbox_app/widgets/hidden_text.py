@@ -33,6 +33,14 @@ TAG_FONT: Final = 11
 TAG_HEIGHT: Final = 16
 
 
+_BLANK_RUN: Final = " " * (BLANKS_SHOWN + 1)
+
+
+def _is_plain(text: str) -> bool:
+    """A quick look that finds most texts without any mark."""
+    return text.isascii() and _BLANK_RUN not in text and text.isprintable()
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A part of a text as it is (``text``) and as it is shown; ``marked`` parts are shown as a mark."""
@@ -66,7 +74,7 @@ def pieces(text: str) -> list[Piece]:
 
 def shown(text: str) -> tuple[str, list[Tag]]:
     """The text to lay out, and its marks."""
-    if _MARKED.search(text) is None:
+    if _is_plain(text) or _MARKED.search(text) is None:
         return text, []
     return joined(pieces(text))
 
@@ -97,14 +105,14 @@ def original(parts: list[Piece], start: int, stop: int | None) -> str:
 
 def reveal(text: str) -> str:
     """The text with its marks in angle brackets, for tool tips, accessible names and single-font labels."""
-    if _MARKED.search(text) is None:
+    if _is_plain(text) or _MARKED.search(text) is None:
         return text
     return "".join(f"⟨{piece.shown.strip(_PAD)}⟩" if piece.marked else piece.text for piece in pieces(text))
 
 
 def count_hidden(text: str) -> int:
     """How many characters of the text do not show (long blanks count as one)."""
-    return sum(1 for _ in _MARKED.finditer(text))
+    return 0 if _is_plain(text) else sum(1 for _ in _MARKED.finditer(text))
 
 
 def is_blank(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -13,33 +14,31 @@ from inbox_app.widgets.hidden_text import Piece, Tag, count_hidden, joined, piec
 INLINE: Final = 60
 KEY_COLUMN: Final = 28
 DEEPEST_INDENT: Final = 12
+_WIDE: Final = re.compile(
+    "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\U0001f000-\U0003fffd]"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """``lead`` is our indent, ``key`` a key with its quotes and colon, ``pad`` our blanks, ``value`` JSON.
+    """``text`` is our indent, a key with its colon, our blanks and a value; the numbers say where each part ends.
 
-    ``hidden`` counts the characters of key and value that do not show.
+    ``hidden`` counts the characters that do not show, ``length`` those of what is shown; ``is_wide`` if some take the
+    room of two.
     """
 
-    lead: str
-    key: str
-    pad: str
-    value: str
-    hidden: int = 0
-
-    @property
-    def text(self) -> str:
-        return f"{self.lead}{self.key}{self.pad}{self.value}"
-
-    @property
-    def key_end(self) -> int:
-        """Where the value begins, in `text`."""
-        return len(self.lead) + len(self.key) + len(self.pad)
+    text: str
+    lead: int
+    key: int
+    pad: int
+    hidden: int
+    length: int
+    is_wide: bool
 
     def pieces(self) -> list[Piece]:
-        ours = [Piece(part, part, False) for part in (self.lead, self.pad)]
-        return [ours[0], *pieces(self.key), ours[1], *pieces(self.value)]
+        text = self.text
+        ours = [Piece(part, part, False) for part in (text[: self.lead], text[self.key : self.pad])]
+        return [ours[0], *pieces(text[self.lead : self.key]), ours[1], *pieces(text[self.pad :])]
 
     def shown(self) -> tuple[str, list[Tag]]:
         """The text to lay out, and its marks."""
@@ -49,36 +48,36 @@ class Line:
 def payload_lines(value: object) -> Iterator[Line]:
     """The lines of one JSON value. The fields of the outermost object are aligned and stand without braces."""
     column = 0
-    stack: list[tuple[str, object, int]] = [("", value, 0)]
+    items: Iterator[tuple[str, object]] = iter((("", value),))
     if isinstance(value, dict) and value:
         fields = cast("dict[str, object]", value)
-        keys = [(_key(name), inner) for name, inner in fields.items()]
-        column = min(max(len(key) for key, _ in islice(keys, 200)), KEY_COLUMN) + 2
-        stack = [(key, inner, 0) for key, inner in reversed(keys)]
+        column = min(max(len(_key(name)) for name in islice(fields, 200)), KEY_COLUMN) + 2
+        items = iter(fields.items())
+    named = column > 0
+    stack: list[tuple[Iterator[tuple[str, object]], bool, str]] = [(items, named, "")]
     while stack:
-        key, item, depth = stack.pop()
-        if isinstance(item, _Close):
-            yield Line(_lead(depth), "", "", item.text)
-        elif isinstance(item, dict | list | tuple) and item:
-            inner_values = cast("dict[str, object] | list[object] | tuple[object, ...]", item)
-            short = values.compact(inner_values, INLINE)
-            if len(short) <= INLINE:
-                yield _line(key, short, depth, column)
-                continue
-            yield _line(key, "{" if isinstance(inner_values, dict) else "[", depth, column)
-            if isinstance(inner_values, dict):
-                stack.append(("", _Close("}"), depth))
-                stack += [(_key(name), inner, depth + 1) for name, inner in reversed(list(inner_values.items()))]
-            else:
-                stack.append(("", _Close("]"), depth))
-                stack += [("", inner, depth + 1) for inner in reversed(inner_values)]
-        else:
+        items, named, end = stack[-1]
+        depth = len(stack) - 1
+        entry = next(items, None)
+        if entry is None:
+            stack.pop()
+            if end:
+                yield _line("", end, depth - 1, column)
+            continue
+        key, item = _key(entry[0]) if named else "", entry[1]
+        if not isinstance(item, dict | list | tuple) or not item:
             yield _line(key, values.pretty(cast("object", item)), depth, column)
-
-
-@dataclass(frozen=True, slots=True)
-class _Close:
-    text: str
+            continue
+        inner = cast("dict[str, object] | list[object] | tuple[object, ...]", item)
+        short = values.compact(inner, INLINE)
+        if len(short) <= INLINE:
+            yield _line(key, short, depth, column)
+        elif isinstance(inner, dict):
+            yield _line(key, "{", depth, column)
+            stack.append((iter(inner.items()), True, "}"))
+        else:
+            yield _line(key, "[", depth, column)
+            stack.append(((("", part) for part in inner), False, "]"))
 
 
 def _key(name: str) -> str:
@@ -91,5 +90,13 @@ def _lead(depth: int) -> str:
 
 
 def _line(key: str, value: str, depth: int, column: int) -> Line:
+    lead = _lead(depth)
     pad = "" if not key else " " * max(1, column - len(key)) if depth == 0 else " "
-    return Line(_lead(depth), key, pad, value, count_hidden(key) + count_hidden(value))
+    text = f"{lead}{key}{pad}{value}"
+    hidden = (count_hidden(key) if key else 0) + count_hidden(value)
+    first, second = len(lead), len(lead) + len(key)
+    wide = not text.isascii() and _WIDE.search(text) is not None
+    line = Line(text, first, second, second + len(pad), hidden, len(text), wide)
+    if not hidden:
+        return line
+    return Line(text, first, second, second + len(pad), hidden, len(line.shown()[0]), wide)

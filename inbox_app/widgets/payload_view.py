@@ -6,7 +6,7 @@ window nor have to be copied into a document.
 
 from __future__ import annotations
 
-import re
+import time
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,12 +37,9 @@ from inbox_app.theme.tokens import LINE_HEIGHT, RADIUS_FIELD, SPACE_2, SPACE_3, 
 from inbox_app.widgets.hidden_text import Tag, original, paint_tags, reveal, tag_formats
 from inbox_app.widgets.payload_lines import Line, payload_lines
 
-SLICE: Final = 2000
+SLICE_SECONDS: Final = 0.012
 MOST_INLINE_LINES: Final = 2000
 DESCRIBED: Final = 2000
-_WIDE: Final = re.compile(
-    "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\U0001f000-\U0003fffd]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +149,7 @@ class PayloadView(QAbstractScrollArea):
     def select_all(self) -> None:
         if self._lines:
             self._anchor = _Place(0, 0)
-            self._caret = _Place(len(self._lines) - 1, len(self._lines[-1].shown()[0]))
+            self._caret = _Place(len(self._lines) - 1, self._lines[-1].length)
             self.viewport().update()
 
     def copy(self) -> None:
@@ -166,7 +163,7 @@ class PayloadView(QAbstractScrollArea):
         if first is None or last is None:
             return ""
         if first == _Place(0, 0) and last.line == len(self._lines) - 1 and self.is_complete:
-            end = len(self._lines[-1].shown()[0])
+            end = self._lines[-1].length
             if last.column >= end:
                 return values.pretty(self._value)
         picked: list[str] = []
@@ -224,7 +221,7 @@ class PayloadView(QAbstractScrollArea):
             if start <= tag.start and tag.start + tag.length <= start + len(text)
         ]
         formats = tag_formats(tags, self._theme)
-        key = line.key_end - start
+        key = line.pad - start
         if key > 0:
             part = QTextLayout.FormatRange()
             look = QTextCharFormat()
@@ -255,7 +252,7 @@ class PayloadView(QAbstractScrollArea):
 
     def _columns(self, line: Line) -> int:
         """Characters in one row of a line."""
-        return max(8, self._wide_columns // 2) if _WIDE.search(line.text) else self._wide_columns
+        return max(8, self._wide_columns // 2) if line.is_wide else self._wide_columns
 
     def _left(self, start: int) -> int:
         """Rows that go on with a line are set in."""
@@ -273,17 +270,18 @@ class PayloadView(QAbstractScrollArea):
         self._rows = []
         self._row_count = 0
         self._append_rows(self._lines)
-        self._on_rows_changed()
+        self._fit()
+        self.viewport().update()
 
     def _append_rows(self, lines: list[Line]) -> None:
         at = self._row_count
         for line in lines:
             self._rows.append(at)
-            length = len(line.shown()[0])
-            at += max(1, -(-length // self._columns(line)))
+            at += max(1, -(-line.length // self._columns(line)))
         self._row_count = at
 
-    def _on_rows_changed(self) -> None:
+    def _fit(self) -> None:
+        """Make room for the rows, or the scroll bar."""
         if self._inline:
             self.setFixedHeight(self._content_height())
         else:
@@ -291,16 +289,14 @@ class PayloadView(QAbstractScrollArea):
             bar = self.verticalScrollBar()
             bar.setPageStep(visible)
             bar.setRange(0, max(0, self._row_count - visible))
-        self.viewport().update()
 
     def _take_slice(self) -> None:
         assert self._source is not None
         fresh: list[Line] = []
-        size = 0
+        stop = time.perf_counter() + SLICE_SECONDS
         for line in self._source:
             fresh.append(line)
-            size += len(line.text) + 40
-            if len(fresh) >= SLICE or size > 200_000:
+            if time.perf_counter() > stop:
                 break
         else:
             self._source = None
@@ -309,7 +305,9 @@ class PayloadView(QAbstractScrollArea):
         if len(self._lines) == len(fresh):
             self._rows, self._row_count = [], 0
         self._append_rows(fresh)
-        self._on_rows_changed()
+        self._fit()
+        if len(self._lines) == len(fresh) or self._inline:
+            self.viewport().update()
         if self._source is None:
             self.filled.emit()
         elif not self._inline or len(self._lines) < MOST_INLINE_LINES:
