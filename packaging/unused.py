@@ -1,12 +1,14 @@
 """Names that nothing uses (vulture), without those that only a framework calls.
 
 Qt and asyncio call overrides by their own names, click and pydantic call what they decorate: the names are read from
-the frameworks themselves, so nobody keeps a whitelist. What only tests use counts as unused. Exit code 1 if any is.
+the frameworks themselves, so nobody keeps a whitelist. What only tests use counts as unused, except for properties,
+through which tests may look in. Exit code 1 if there is any.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,10 +28,17 @@ SHAPES = ("inbox_app/gateway/base.py", "runtime_core/wire/", "runtime_core/repo/
 
 
 def unused() -> list[str]:
-    names = [*SWITCHES, *_public(_classes(QtCore, QtGui, QtNetwork, QtSvg, QtWidgets)), *_public(_protocols())]
-    finder: Any = Vulture(ignore_names=names, ignore_decorators=CALLED_BY_DECORATOR)
+    finder: Any = Vulture(ignore_names=SWITCHES, ignore_decorators=CALLED_BY_DECORATOR)
     finder.scavenge([str(ROOT / folder) for folder in PRODUCT])
-    return [_line(item) for item in finder.get_unused_code(min_confidence=60) if not _is_shape(item)]
+    overrides = _public(_classes(QtCore, QtGui, QtNetwork, QtSvg, QtWidgets)) | _public(_protocols())
+    found = finder.get_unused_code(min_confidence=60)
+    kept = overrides | _names_in_tests(item.name for item in found if item.typ == "property")
+    return [_line(item) for item in found if item.name not in kept and not _is_shape(item)]
+
+
+def _names_in_tests(names: Iterable[str]) -> set[str]:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    return {name for name in names if re.search(rf"\.{name}\b", text)}
 
 
 def _classes(*modules: ModuleType) -> Iterable[type]:
@@ -42,8 +51,8 @@ def _protocols() -> Iterable[type]:
     return (kind for kind in _classes(asyncio) if issubclass(kind, asyncio.BaseProtocol))
 
 
-def _public(classes: Iterable[type]) -> list[str]:
-    return sorted({name for kind in classes for name in dir(kind) if not name.startswith("_")})
+def _public(classes: Iterable[type]) -> set[str]:
+    return {name for kind in classes for name in dir(kind) if not name.startswith("_")}
 
 
 def _is_shape(item: Any) -> bool:

@@ -177,6 +177,16 @@ def test_benchmark_that_is_not_there_is_named() -> None:
         up_checks.run_benchmarks(Path(sys.executable), ROOT, ["nosuch"])
 
 
+def test_each_check_is_named_with_its_outcome(capfd: pytest.CaptureFixture[str]) -> None:
+    stages = {"good": ("-c", "pass"), "bad": ("-c", "raise SystemExit(3)"), "after": ("-c", "print('still run')")}
+    assert up_checks._run_stages(Path(sys.executable), ROOT, stages) == 1
+    out, err = capfd.readouterr()
+    outcomes = {line.split()[0]: line.split()[1] for line in err.splitlines() if line.endswith(" s")}
+    assert outcomes == {"good": "passed", "bad": "FAILED", "after": "passed"}
+    assert "still run" in out
+    assert up_checks._run_stages(Path(sys.executable), ROOT, {"good": ("-c", "pass")}) == 0
+
+
 def test_help_needs_no_set_up() -> None:
     shown = subprocess.run(
         [sys.executable, "packaging/up.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
