@@ -253,11 +253,11 @@ class HostProcess(asyncio.SubprocessProtocol):
         """End the process now."""
         if self._transport is None or self._gone.is_set():
             return
-        if sys.platform != "win32" and self._transport.get_returncode() is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                self._transport.kill()
+            elif self._transport.get_returncode() is None:
                 os.killpg(self._transport.get_pid(), signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            self._transport.kill()
 
     # ---- messages --------------------------------------------------------------------------------------
 
@@ -307,6 +307,13 @@ class HostProcess(asyncio.SubprocessProtocol):
                 value = loads(message["value"])
                 self._on_stray_note(message["kind"], value)
             return
+        try:
+            self._tell(leg, message)
+        except Exception as error:  # noqa: BLE001 (a fault of one leg must not take the messages of the others)
+            text = f"the runtime could not handle {message['t']!r} of {leg.job.entry}"
+            self._loop.call_exception_handler({"message": text, "exception": error})
+
+    def _tell(self, leg: HostLeg, message: Message) -> None:
         leg.touch()
         match message["t"]:
             case "call":

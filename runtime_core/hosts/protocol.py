@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from json.encoder import encode_basestring_ascii as quote
 from typing import Any, Final, TypeAlias, cast
 
 from runtime_core.hosts.base import HandlerCall, HandlerFailure, HandlerJob, RecordedCall
@@ -70,11 +71,12 @@ def run_message(number: int, job: HandlerJob) -> dict[str, object]:
     }
 
 
-def _record(call: RecordedCall) -> dict[str, object]:
-    record: dict[str, object] = {"seq": call.seq, "kind": call.kind, "name": call.name, "digest": call.digest}
-    if call.ok is not None:
-        record |= {"ok": call.ok, "value": Raw(call.value or "null"), "at": call.at_ms}
-    return record
+def _record(call: RecordedCall) -> Raw:
+    """A journal has thousands of them, so they are written without a detour."""
+    head = f'{{"seq":{call.seq},"kind":"{call.kind}","name":{quote(call.name)},"digest":{quote(call.digest)}'
+    if call.ok is None:
+        return Raw(head + "}")
+    return Raw(f'{head},"ok":{"true" if call.ok else "false"},"at":{call.at_ms!r},"value":{call.value or "null"}}}')
 
 
 def read_call(message: Message) -> HandlerCall:

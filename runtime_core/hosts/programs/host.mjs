@@ -121,7 +121,7 @@ async function perform(run, message) {
   try {
     const handler = handlerOf(await load(message.entry), message.entry);
     run.loading = false;
-    if (run.handled > 0) run.enterTurn();
+    if (!run.isFresh) run.enterTurn();
     run.stir();
     const value = await handler(message.params, makeContext(run, message));
     if (!run.dead) finish(run, value);
@@ -189,14 +189,15 @@ async function drain() {
   draining = true;
   for (let message = inbox.shift(); message; message = inbox.shift()) {
     const run = handle(message, runs.get(message.run));
-    if (message.t !== 'result') await tick();
-    if (run && (message.t === 'result' || message.t === 'file')) await run.pump(true);
-    handled++;
     if (run) {
       run.handled++;
       run.restless = true;
-      run.settle();
     }
+    if (message.t !== 'result') await tick();
+    if (run) run.isFresh = false;
+    if (run && (message.t === 'result' || message.t === 'file')) await run.pump(true);
+    handled++;
+    run?.settle();
     send({ t: 'ack', n: handled });
   }
   draining = false;

@@ -59,6 +59,7 @@ export class Run {
     this.notes = 0;
 
     this.handled = 0; // messages of this run
+    this.isFresh = true; // until the turn of its first message is over
     this.loading = true;
     this.steps = 0;
     this.pumping = false;

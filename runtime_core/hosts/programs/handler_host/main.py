@@ -64,14 +64,15 @@ class Host:
         while self._inbox:
             message = self._inbox.popleft()
             run = self._handle(message, self._runs.get(message.get("run", 0)))
+            if run is not None:
+                run.handled += 1
+                run.is_restless = True
             if message["t"] != "result":
                 await self._turns.over()
             if run is not None and message["t"] in {"result", "file"}:
                 await run.pump(is_quiet=True)
             self._handled += 1
             if run is not None:
-                run.handled += 1
-                run.is_restless = True
                 run.settle()
             self._send({"t": "ack", "n": self._handled})
 

@@ -106,8 +106,10 @@ class Run:
         text = writer.text(args)
         if len(text) > self._port.value_limit:
             raise TooLarge("params-too-large", f"the parameters of {kind} {name}", len(text), self._port.value_limit)
-        made: Message = {"seq": self.seq, "kind": kind, "name": name, "digest": digest(args) if self.durable else ""}
+        made: Message = {"seq": self.seq, "kind": kind, "name": name, "digest": ""}
         made["args"] = text
+        if self.durable:
+            made["digest"] = digest(args, writer, text)
         self.seq += 1
         if not self._matches(made):
             return future

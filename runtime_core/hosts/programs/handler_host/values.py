@@ -84,6 +84,7 @@ class Writer:
 
     def __init__(self, *, is_sorted: bool = False) -> None:
         self.lost: list[str] = []
+        self.is_in_order = True
         self._is_sorted = is_sorted
         self._keys: list[str] = []
         self._parents: set[int] = set()
@@ -152,7 +153,10 @@ class Writer:
         if self._is_sorted:
             items.sort(key=lambda item: item[0])
         separator = "{"
+        previous = ""
         for key, item in items:
+            self.is_in_order = self.is_in_order and previous <= key
+            previous = key
             self._out.append(f"{separator}{quote(key)}:")
             self._keys.append(f".{key}" if key.isidentifier() else f"[{quote(key)}]")
             self._write(item)
@@ -232,8 +236,10 @@ def to_json(value: object) -> str:
     return Writer().text(value)
 
 
-def digest(value: object) -> str:
-    return hashlib.sha256(Writer(is_sorted=True).text(value).encode()).hexdigest()
+def digest(value: object, writer: Writer, text: str) -> str:
+    """SHA-256 over the canonical form; ``text`` is what ``writer`` wrote of the value, often that form already."""
+    canonical = text if writer.is_in_order else Writer(is_sorted=True).text(value)
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def well_formed(text: str) -> str:
