@@ -56,15 +56,8 @@ def tracked_files() -> list[Path]:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode == 0 and listed.stdout:
         return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
-    left_behind = {
-        ".git",
-        ".venv",
-        "__pycache__",
-        ".ruff_cache",
-        ".pytest_cache",
-        ".hypothesis",
-        ".import_linter_cache",
-    }
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    left_behind = {".git", *(name.rstrip("/") for name in ignored)}
     return [path for path in ROOT.rglob("*") if path.is_file() and not left_behind & set(path.relative_to(ROOT).parts)]
 
 
