@@ -8,35 +8,29 @@ import time
 from collections.abc import Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
-from runtime_core.approvals import questions
+from runtime_core.approvals.questions import QuestionError
 from runtime_core.engine import divergence as divergences
-from runtime_core.engine.attention import interrupted_call
+from runtime_core.engine import pauses
 from runtime_core.engine.calls import Calls, effect_of
 from runtime_core.engine.failures import (
     CallFailed,
+    durable_forbidden,
     error_text,
     failure_error,
     tool_failed,
 )
 from runtime_core.engine.frames import DurableFrame, Outcome, Place, note
 from runtime_core.engine.ledger import Ledger
-from runtime_core.engine.parking import SHORT_WAIT_S, Waits, due_time, pause_id
+from runtime_core.engine.losses import Losses
+from runtime_core.engine.parking import SHORT_WAIT_S, Waits, due_of, due_time
 from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind
 from runtime_core.journal.base import Claim, Fenced, Journal
-from runtime_core.wire.json import JsonText, dumps, loads
-from runtime_core.wire.runs import PAUSE_KINDS, CallKind, Entry, PauseRow, RunStatus, SlotPath, slot
+from runtime_core.wire.json import JsonText, dumps
+from runtime_core.wire.runs import PAUSE_KINDS, Entry, PauseRow, RunStatus, SlotPath, slot
 
 log = logging.getLogger(__name__)
-
-HUNG_LIMIT = 2
-"""How often a handler may take its process down at the same place before its run fails."""
-LOST_LIMIT = 3
-"""The same for processes that went away without a known culprit."""
-
-
-PauseKind = Literal["input", "approval", "attention"]
 
 
 class HostMissing(Exception):
@@ -62,7 +56,7 @@ class RunDriver:
         self._waits = Waits()
         self._sleeping: dict[SlotPath, tuple[DurableFrame, HandlerCall]] = {}
         self._active: set[SlotPath] = set()
-        self._losses: dict[SlotPath, tuple[int, int]] = {}
+        self._losses = Losses()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending: asyncio.Task[None] | None = None
         self._stopping = False
@@ -115,11 +109,11 @@ class RunDriver:
     async def _load(self) -> None:
         if self._claim.epoch == 1:
             return
-        entries, pauses, spans = await asyncio.gather(
+        entries, asked, spans = await asyncio.gather(
             self._journal.load(self.run_id), self._journal.pauses(self.run_id), self._journal.spans(self.run_id)
         )
         self._ledger.load(entries)
-        self._asked = {pause.slot: pause for pause in pauses if pause.outcome is None}
+        self._asked = {pause.slot: pause for pause in asked if pause.outcome is None}
         self._spans.resume(spans, self._ledger.finished_entries)
 
     # Frames ------------------------------------------------------------------------------------------------------
@@ -147,8 +141,8 @@ class RunDriver:
 
     def on_called(self, frame: DurableFrame, call: HandlerCall) -> None:
         at = slot(frame.path, call.seq)
-        if self._closed or self._stopping or at in self._active:
-            return
+        if self._closed or self._stopping or at in self._active or self._ledger.has_result((frame.path, call.seq)):
+            return  # its result comes without being asked for
         self._active.add(at)
         if call.outcome is not None:
             self._spans.start(at, call.kind, call.name, call.args)
@@ -163,7 +157,7 @@ class RunDriver:
             self._spawn(self._execute(frame, call))
         else:
             self._spans.start(at, call.kind, divergences.span_name(call.kind, call.name), call.args)
-            self._complete(frame, call, (False, _forbidden(call.kind)))
+            self._complete(frame, call, (False, durable_forbidden(call.kind)))
 
     def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
         note(self._origin, frame.place, kind, value)
@@ -178,7 +172,7 @@ class RunDriver:
             self._leave(frame, (True, value))
 
     def on_failed(self, frame: DurableFrame, failure: HandlerFailure) -> None:
-        if failure.lost and self._given_up(frame, failure):
+        if failure.lost and self._losses.exhausted(frame.path, self._ledger.size, failure):
             again = f"{failure.message} It did so again and again at the same place of its run."
             self._end("failed", error=error_text("host-hung", again))
         elif failure.lost:
@@ -198,13 +192,6 @@ class RunDriver:
         assert frame.call is not None
         self._close_frame(frame.path)
         self._complete(frame.caller, frame.call, outcome, began=frame.started_at)
-
-    def _given_up(self, frame: DurableFrame, failure: HandlerFailure) -> bool:
-        size = self._ledger.size
-        known, times = self._losses.get(frame.path, (size, 0))
-        times = times + 1 if known == size else 1
-        self._losses[frame.path] = (size, times)
-        return times >= (LOST_LIMIT if failure.code == "host-lost" else HUNG_LIMIT)
 
     # Calls -------------------------------------------------------------------------------------------------------
 
@@ -256,8 +243,9 @@ class RunDriver:
         """Run an inline child or a subagent; an intent goes first unless it may simply be run again."""
         began = _now()
         if effect_of(self._origin, call) == "once":
-            if self._ledger.intent((frame.path, call.seq)) is not None:
-                self._ask_what_happened(frame, call)
+            intent = self._ledger.intent((frame.path, call.seq))
+            if intent is not None:
+                self._ask_what_happened(frame, call, intent)
                 return
             self._spans.start(slot(frame.path, call.seq), call.kind, call.name, call.args)
             await self._ledger.record_intent(self._intent(frame, call, began))
@@ -266,53 +254,27 @@ class RunDriver:
 
     def _ask(self, frame: DurableFrame, call: HandlerCall) -> None:
         at = slot(frame.path, call.seq)
+        now = _now()
         self._spans.wait(at, call.kind, divergences.span_name(call.kind, call.name), call.args)
         try:
-            spec = questions.question(_ask_kind(call.kind), call.args)
-        except questions.QuestionError as problem:
+            asked = pauses.question(self._claim, frame.place.names, at, call, now)
+        except QuestionError as problem:
             self._complete(frame, call, (False, error_text(problem.code, str(problem), name="TypeError")))
             return
-        fingerprint = questions.fingerprint(call.kind, spec)
         known = self._asked.get(at)
         if known is None:
-            now = _now()
-            pause = self._pause(frame, at, _ask_kind(call.kind), spec, fingerprint, now)
-            self._waits.ask(pause, self._intent(frame, call, now))
-        elif known.fingerprint == fingerprint:
+            self._waits.ask(asked, self._intent(frame, call, now))
+        elif known.fingerprint == asked.fingerprint:
             self._waits.ask(known)
         else:
             self._diverge(at, "content_changed", divergences.changed_question(frame.place.tool.name, call.seq))
 
-    def _ask_what_happened(self, frame: DurableFrame, call: HandlerCall) -> None:
+    def _ask_what_happened(self, frame: DurableFrame, call: HandlerCall, intent: Entry) -> None:
         """The call was in flight when the process died: only a person can say whether it may be made again."""
         at = slot(frame.path, call.seq)
         self._spans.doubt(at)
         known = self._asked.get(at)
-        if known is None:
-            intent = self._ledger.intent((frame.path, call.seq))
-            assert intent is not None
-            spec = interrupted_call(call, intent.started_at)
-            known = self._pause(frame, at, "attention", spec, questions.fingerprint("attention", spec), _now())
-        self._waits.ask(known)
-
-    def _pause(
-        self, frame: DurableFrame, at: SlotPath, kind: PauseKind, spec: JsonText, fingerprint: str, now: float
-    ) -> PauseRow:
-        run = self._claim.run
-        return PauseRow(
-            id=pause_id(run.id, at, attention_epoch=self._claim.epoch if kind == "attention" else None),
-            run_id=run.id,
-            slot=at,
-            kind=kind,
-            tool=run.tool,
-            names=frame.place.names,
-            spec=spec,
-            fingerprint=fingerprint,
-            asked_at=now,
-            requested_by=run.created_by,
-            scope=run.scope,
-            parent_session=run.parent_session,
-        )
+        self._waits.ask(known or pauses.interrupted_call(self._claim, frame.place.names, at, call, intent, _now()))
 
     def _sleep(self, frame: DurableFrame, call: HandlerCall) -> None:
         at = slot(frame.path, call.seq)
@@ -320,7 +282,7 @@ class RunDriver:
         now = _now()
         self._spans.wait(at, call.kind, divergences.span_name(call.kind, call.name), call.args)
         try:
-            due = _due_of(intent) if intent is not None else due_time(call.kind, call.args, now)
+            due = due_of(intent) if intent is not None else due_time(call.kind, call.args, now)
         except ValueError as problem:
             self._complete(frame, call, (False, error_text("invalid-params", str(problem), name="TypeError")))
             return
@@ -453,25 +415,6 @@ class RunDriver:
 def _now() -> float:
     """Whole milliseconds, so that a handler sees the same time live and in replay."""
     return round(time.time() * 1000) / 1000
-
-
-def _ask_kind(kind: CallKind) -> Literal["input", "approval"]:
-    assert kind in ("input", "approval")
-    return kind
-
-
-def _due_of(intent: Entry) -> float:
-    due = loads(intent.value or "0")
-    assert isinstance(due, int | float)
-    return float(due)
-
-
-def _forbidden(kind: str) -> JsonText:
-    return error_text(
-        "durable-forbidden",
-        f"ctx.{kind} is not available in a durable tool, because its work would be repeated at every resume: "
-        "put it into a tool of its own, declare that in uses.tools and call it with ctx.callTool.",
-    )
 
 
 def _nothing() -> None:

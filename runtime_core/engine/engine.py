@@ -16,12 +16,12 @@ from typing import Any, Final
 from runtime_core.agents.models import choose_model
 from runtime_core.agents.turns import Model
 from runtime_core.engine import outcomes
-from runtime_core.engine.attention import stuck_run
 from runtime_core.engine.calls import Calls
 from runtime_core.engine.driver import HostMissing, RunDriver
 from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text
 from runtime_core.engine.frames import Origin, Place
 from runtime_core.engine.ids import new_run_id
+from runtime_core.engine.pauses import stuck_run
 from runtime_core.engine.shelf import Shelf
 from runtime_core.hosts.base import HostRepo, Hosts
 from runtime_core.journal.base import Claim, Fenced, Journal

@@ -62,5 +62,13 @@ def failure_error(failure: HandlerFailure) -> dict[str, Any]:
     return error
 
 
+def durable_forbidden(member: str) -> JsonText:
+    return error_text(
+        "durable-forbidden",
+        f"ctx.{member} is not available in a durable tool, because its work would be repeated at every resume: "
+        "put it into a tool of its own, declare that in uses.tools and call it with ctx.callTool.",
+    )
+
+
 def error_text(code: str, message: str, *, name: str = "Error") -> JsonText:
     return dumps({"name": name, "code": code, "message": message})

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from runtime_core.engine.failures import HandlerFailed
 from runtime_core.hosts.base import (
@@ -20,6 +20,7 @@ from runtime_core.hosts.base import (
     Hosts,
     HostUnavailable,
     Leg,
+    LegEvents,
     NoteKind,
     RecordedCall,
 )
@@ -29,8 +30,9 @@ from runtime_core.wire.runs import Entry, SlotPath, slot
 
 log = logging.getLogger("runtime_core.handlers")
 
-MAX_TOOL_DEPTH = 4
-MAX_AGENT_LEVELS = 5
+MAX_TOOL_DEPTH: Final = 4
+MAX_AGENT_LEVELS: Final = 5
+START_ATTEMPTS: Final = 3
 
 Outcome = tuple[bool, JsonText]
 """(ok, result), or (not ok, error object)."""
@@ -80,9 +82,18 @@ class Origin:
     seed: str
     environment: Callable[[str], str | None]
 
-    @property
-    def repo(self) -> HostRepo:
-        return HostRepo(self.bundle.root, self.bundle.revision)
+    async def start(self, job: HandlerJob, events: LegEvents) -> Leg:
+        """Begin a leg. A process may die while it starts, before any handler ran in it: another one is tried.
+
+        Raises `HostUnavailable`.
+        """
+        repo = HostRepo(self.bundle.root, self.bundle.revision)
+        for _ in range(START_ATTEMPTS - 1):
+            try:
+                return await self.hosts.start(repo, job, events)
+            except HostUnavailable as error:
+                log.warning("%s: %s Trying again.", job.entry, error)
+        return await self.hosts.start(repo, job, events)
 
     def job(self, place: Place, params: JsonText, started_at: float) -> HandlerJob:
         tool = place.tool
@@ -120,7 +131,7 @@ class InlineFrame:
         """The handler's result. Raises `HandlerFailed`. When cancelled, the handler is aborted."""
         job = self._origin.job(self._place, params, time.time())
         try:
-            leg = await self._origin.hosts.start(self._origin.repo, job, self)
+            leg = await self._origin.start(job, self)
         except HostUnavailable as error:
             raise HandlerFailed(HandlerFailure("HostUnavailable", str(error), "host-unavailable")) from None
         self._leg.set_result(leg)
@@ -219,7 +230,7 @@ class DurableFrame:
             recorded=[_recorded(entry) for entry in finished],
             started=[_recorded(entry) for entry in started],
         )
-        leg = await origin.hosts.start(origin.repo, job, self)
+        leg = await origin.start(job, self)
         if self._closed:
             leg.drop()
             return

@@ -49,11 +49,6 @@ class Waits:
         return sorted(self.pauses.values(), key=lambda pause: (pause.asked_at, pause.id))
 
 
-def pause_id(run_id: str, at: SlotPath, *, attention_epoch: int | None = None) -> str:
-    suffix = "" if attention_epoch is None else f".a{attention_epoch}"
-    return f"{run_id}.{at.replace('/', '-')}{suffix}"
-
-
 def _below(path: SlotPath, slots: Iterable[SlotPath]) -> Iterator[SlotPath]:
     prefix = f"{path}/" if path else ""
     return (at for at in slots if at.startswith(prefix))
@@ -80,3 +75,10 @@ def due_time(kind: CallKind, args: JsonText, now: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LATEST * 1000:
         raise ValueError(f"sleepUntil needs a date, an ISO time or milliseconds, not {args}")
     return min(float(value) / 1000 + (now if kind == "timer" else 0), _LATEST)
+
+
+def due_of(intent: Entry) -> float:
+    """When the sleep of a ``started`` entry is over."""
+    due = loads(intent.value or "0")
+    assert isinstance(due, int | float)
+    return float(due)
