@@ -64,11 +64,11 @@ def check_schema(schema: Mapping[str, Any]) -> list[SchemaProblem]:
         problems = [
             SchemaProblem(tuple(error.absolute_path), _schema_sentence(error)) for error in checker.iter_errors(exact)
         ]
+        return problems or [*_reference_problems(exact), *_pattern_problems(exact, ())]
     except RecursionError:
         return [SchemaProblem((), "the schema is nested too deeply")]
-    if problems:
-        return problems
-    return [*_reference_problems(exact), *_pattern_problems(exact, ())]
+    except ValueError as error:  # raised for addresses that are none
+        return [SchemaProblem((), f"a $schema, $id or $ref in it is not an address: {error}")]
 
 
 _compiled_schemas: dict[int, tuple[Mapping[str, Any], Any]] = {}
@@ -156,9 +156,13 @@ def _with_exact_numbers(dialect: Any) -> Any:
 # --- the schema itself -------------------------------------------------------------------------------------------
 
 
+_NEWEST: Any = Draft202012Validator
+
+
 def _dialect(schema: Mapping[str, Any]) -> Any:
     """The draft a schema names; the newest one if it names none or one nobody knows."""
-    return validators.validator_for(schema, default=Draft202012Validator)
+    named = schema.get("$schema")
+    return validators.validator_for(schema, default=_NEWEST) if isinstance(named, str) else _NEWEST
 
 
 @cache
@@ -181,7 +185,9 @@ def _reference_problems(schema: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     resolver = _registry(schema).resolver(resource.id() or "")
     for key, reference in _references(schema, ()):
         try:
-            resolver.lookup(reference)
+            found: Any = resolver.lookup(reference).contents
+            if not isinstance(found, Mapping | bool):
+                yield SchemaProblem(key, f"{reference} is no schema")
         except Unresolvable:
             if reference.startswith("#"):
                 yield SchemaProblem(key, f"{reference} does not exist in this schema")

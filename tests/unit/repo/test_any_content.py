@@ -9,6 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime_core.repo.bundle import Tool
+from runtime_core.repo.params import check_params, check_schema
 from runtime_core.wire.json import dumps
 from tests.unit.repo.building import Repository
 
@@ -19,7 +21,7 @@ ANY = st.recursive(
 )
 SCHEMA_WORDS = ["type", "properties", "$ref", "$id", "$schema", "$defs", "pattern", "items", "enum", "minimum"]
 SCHEMAS = st.recursive(
-    ANY | st.sampled_from(["string", "object", "#", "#/$defs/a", "http://example.invalid/", "([", "^a$"]),
+    ANY | st.sampled_from(["string", "object", "#", "#/$defs/a", "http://example.invalid/", "http://[", "([", "^a$"]),
     lambda inner: st.dictionaries(st.sampled_from(SCHEMA_WORDS), inner, max_size=4),
     max_leaves=10,
 )
@@ -48,6 +50,15 @@ def load(files: dict[str, Any]) -> None:
 
 
 @settings(deadline=None, max_examples=60)
+@given(SCHEMAS.filter(lambda schema: isinstance(schema, dict)), ANY)
+def test_any_schema_that_passes_can_be_applied_to_anything(schema: Any, value: Any) -> None:
+    problems = check_schema(schema)
+    if all(problem.tolerable for problem in problems):
+        found = check_params(Tool("ship", "Ships.", schema, "handler.ts", "typescript"), dumps(value))
+        assert found is None or found
+
+
+@settings(deadline=None, max_examples=30)
 @given(TOOLS, AGENTS, MANIFESTS)
 def test_any_definition(tool: dict[str, Any], agent: dict[str, Any], manifest: dict[str, Any]) -> None:
     load(

@@ -236,6 +236,10 @@ def test_tools_of_the_older_place_load_and_the_newer_place_wins(repository: Repo
         ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "parameters.properties.a.$ref"),
         ({"properties": {"a": {"$ref": "https://example.invalid/a.json"}}}, "parameters.properties.a.$ref"),
         ({"properties": {"a": {"$ref": "other.json"}}}, "parameters.properties.a.$ref"),
+        ({"required": ["a"], "properties": {"a": {"$ref": "#/required"}}}, "parameters.properties.a.$ref"),
+        ({"$schema": {}}, "parameters.$schema"),
+        ({"$schema": "http://["}, "parameters"),
+        ({"properties": {"a": {"$ref": "http://["}}}, "parameters.properties.a.$ref"),
     ],
 )
 def test_a_bad_schema_is_named_with_the_place_inside_it(
