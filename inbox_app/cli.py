@@ -279,7 +279,10 @@ def _value(text: str) -> Any:
     from runtime_core.wire.json import JsonError, loads
 
     try:
+        text.encode()
         return loads(text)
+    except UnicodeEncodeError:
+        raise click.UsageError("VALUE is not UTF-8 text") from None
     except JsonError as error:
         if text.lstrip()[:1] in ("{", "[", '"'):
             raise click.UsageError(

@@ -104,7 +104,7 @@ def _export(detail: RunDetail, target: Path) -> None:
         return
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")  # a lone surrogate stays JSON
         part.replace(target)
     except OSError as error:
         part.unlink(missing_ok=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import logging.handlers
 import os
 import shlex
 import shutil
@@ -30,6 +29,7 @@ USAGE: Final = 2
 PARKED: Final = 3
 INTERRUPTED: Final = 130
 
+_LOG_LIMIT: Final = 1_000_000
 _EXIT_OF_OUTCOME: Final = {"complete": DONE, "awaiting-input": PARKED, "sleeping": PARKED, "needs-attention": PARKED}
 
 
@@ -67,14 +67,14 @@ async def _with_gateway(options: Options, work: Callable[[EmbeddedGateway], Awai
 
 
 def log_to(data: Path) -> None:
-    """Send what goes wrong inside to ``DATA/logs``: the terminal gets one line."""
+    """Send what goes wrong inside to ``DATA/logs/commands.log``: the terminal gets one line."""
     logging.raiseExceptions = False
+    target = data / "logs" / "commands.log"
     with suppress(OSError):
         if data.is_dir():
-            (data / "logs").mkdir(exist_ok=True)
-            handler = logging.handlers.RotatingFileHandler(
-                data / "logs" / "commands.log", maxBytes=1_000_000, backupCount=1, encoding="utf-8", delay=True
-            )
+            target.parent.mkdir(exist_ok=True)
+            mode = "w" if target.exists() and target.stat().st_size > _LOG_LIMIT else "a"
+            handler = logging.FileHandler(target, mode, encoding="utf-8", delay=True)
             handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
             logging.getLogger().addHandler(handler)
 

@@ -172,9 +172,9 @@ def test_a_run_that_asks_again(desk: Desk) -> None:
     assert result["first"]["value"] == "no"
     assert result["first"]["note"] == "wrong region 🌍"
     assert result["second"]["edits"] == {"amount": 1.75}
-    shown = desk("show", session).out
-    assert 'refused "no"' in shown
-    assert 'edits: { "amount": 1.75 }' in shown
+    shown = desk("show", session)
+    assert 'refused "no"' in shown.out, shown
+    assert 'edits: { "amount": 1.75 }' in shown.out
 
 
 def test_edits_where_none_are_allowed(desk: Desk) -> None:

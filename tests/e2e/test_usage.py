@@ -15,6 +15,7 @@ WRONG = {
     "a value that looks like an option": (["answer", "dur_x", "--yes"], "--yes"),
     "unknown command": (["aprove"], "aprove"),
     "broken value": (["answer", "dur_x", '{"a": 1,\n "a" 2}'], "line 2, column 6"),
+    "broken characters": (["answer", "dur_x", "caf\udce9"], "UTF-8"),
     "doubled key": (["answer", "dur_x", '{"a": 1, "a": 2}'], "twice"),
     "broken edits": (["answer", "dur_x", "yes", "--edits", "[1, 2"], "line 1, column"),
     "broken input": (["run", str(FIXTURES / "desk"), "echo", "--input", '{"a":\n  nope}'], "line 2, column 3"),
