@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from runtime_core.journal.driver import connect
 from runtime_core.journal.sqlite import SqliteJournal
 from tests.unit.journal.stories import play, run_row
@@ -37,6 +39,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.timeout(300)
 def test_no_acknowledged_append_is_lost_and_there_is_no_gap(tmp_path: Path) -> None:
     path = tmp_path / "runtime.db"
     chance = random.Random()

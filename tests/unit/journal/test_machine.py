@@ -50,7 +50,7 @@ class Machine(RuleBasedStateMachine):
         self.open_journal()
 
     def open_journal(self) -> None:
-        self.journal = self.do(SqliteJournal.open(Path(self.folder.name) / "runtime.db"))
+        self.journal = self.do(SqliteJournal.open(Path(self.folder.name) / "runtime.db", durability="relaxed"))
 
     def do(self, work: Any) -> Any:
         return self.loop.run_until_complete(work)
@@ -211,7 +211,7 @@ class Machine(RuleBasedStateMachine):
         self.events = last
 
 
-TestMachine = Machine.TestCase
+TestMachine = pytest.mark.timeout(300)(Machine.TestCase)
 TestMachine.settings = settings(
     max_examples=30, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
