@@ -26,7 +26,6 @@ class Guard:
     def __init__(self, readable: list[str], cache: str | None) -> None:
         self._readable = [os.path.realpath(path) for path in readable]
         self._cache = os.path.realpath(cache) if cache else None
-        self._is_busy = False
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
         if event == "open":
