@@ -68,13 +68,19 @@ class Runtime:
                 f"Another process already executes the runs of {self._data}. Close it, or use another data folder.",
             )
         try:
-            self._journal = await SqliteJournal.open(self._data / "runtime.db")
-            await self._compose()
+            journal = await SqliteJournal.open(self._data / "runtime.db")
         except BaseException:
             self._lock.release()
             raise
+        try:
+            await self._compose(journal)
+        except BaseException:
+            await journal.close()
+            self._lock.release()
+            raise
 
-    async def _compose(self) -> None:
+    async def _compose(self, journal: SqliteJournal) -> None:
+        self._journal = journal
         self._hosts = HandlerHosts(self._data / "hosts")
         self._changes = Changes(self._journal)
         await self._changes.start()

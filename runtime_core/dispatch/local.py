@@ -34,10 +34,6 @@ class LocalDispatcher:
         self._retries: dict[str, tuple[float, float]] = {}
 
     @property
-    def idle(self) -> bool:
-        return not self._tasks
-
-    @property
     def wants_retry(self) -> bool:
         return any(at <= time.monotonic() for at, _ in self._retries.values())
 

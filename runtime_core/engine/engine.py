@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -96,7 +97,8 @@ class Engine:
         self._stopped = False
         self._models: OrderedDict[str, Model | None] = OrderedDict()
         self._nested: dict[str, Place] = {}
-        self._broken: set[str] = set()
+        self._claimed: set[str] = set()
+        self._cancelled: set[str] = set()
 
     async def advance(self, run_id: str) -> None:
         """Claim a run and drive it until it parks or ends; nothing if it is not runnable.
@@ -106,17 +108,20 @@ class Engine:
         claim = await self._journal.claim(run_id, self._claimant(run_id))
         if claim is None or self._stopped:
             return
-        self._broken.add(run_id)
+        self._claimed.add(run_id)
         try:
             await self._drive(claim)
         except Fenced:
             log.info("%s was taken away while it was opened", run_id)
-        self._broken.discard(run_id)
+        finally:
+            self._cancelled.discard(run_id)
+        self._claimed.discard(run_id)
 
     async def run_inline(self, bundle: Bundle, tool: Tool, params: JsonText, scope: str, who: str) -> dict[str, Any]:
         """Run a tool without a session and reply in the shape of a run."""
-        models = _ModelOf(self, "", bundle)
-        calls = self._calls(bundle, None, scope, who, secrets.token_hex(16), SpanBook("", 0), models)
+        seed = secrets.token_hex(16)
+        model = partial(self._model_of, seed, bundle)
+        calls = self._calls(bundle, None, scope, who, seed, SpanBook("", 0), model)
         try:
             return outcomes.inline_result(await calls.inline(Place(tool, names=(tool.name,)), params))
         except HandlerFailed as failed:
@@ -127,20 +132,16 @@ class Engine:
         driver = self._drivers.get(run_id)
         if driver is not None:
             driver.cancel()
-
-    @property
-    def driven(self) -> Sequence[str]:
-        return list(self._drivers)
+        elif run_id in self._claimed:
+            self._cancelled.add(run_id)
 
     async def stop(self) -> None:
         """Let go of all runs; they go on from their journals under the next executor."""
         self._stopped = True
         await asyncio.gather(*(driver.stop(STOP_GRACE_S) for driver in self._drivers.values()))
 
-    def model_of(self, key: str, bundle: Bundle) -> Model | None:
+    def _model_of(self, key: str, bundle: Bundle) -> Model | None:
         """The model of one run; which scripted replies are used up is remembered as long as this process runs."""
-        if not key:
-            return choose_model(bundle.manifest, self._model, bundle.root, self._folder)
         if key not in self._models:
             self._models[key] = choose_model(bundle.manifest, self._model, bundle.root, self._folder)
             if len(self._models) > _KEPT_MODELS:
@@ -148,8 +149,8 @@ class Engine:
         return self._models[key]
 
     def _claimant(self, run_id: str) -> str:
-        """A leg whose journal broke off left its claim behind: another name takes it over."""
-        return f"{self._owner}.{secrets.token_hex(4)}" if run_id in self._broken else self._owner
+        """A leg that broke off left its claim behind: another name takes it over."""
+        return f"{self._owner}.{secrets.token_hex(4)}" if run_id in self._claimed else self._owner
 
     async def _drive(self, claim: Claim) -> None:
         run = claim.run
@@ -163,10 +164,13 @@ class Engine:
             lacks = "is not a durable tool any more" if tool is not None else "is not there any more"
             await self._hold(claim, "tool-unavailable", f'the tool "{run.tool}" of {run.repo} {lacks}.')
             return
+        if run.id in self._cancelled:
+            return
         above = self._nested.get(run.id)
         root = Place(tool, "", above.depth if above else 0, above.levels if above else 0, (tool.name,))
         spans = SpanBook(run.id, claim.epoch, lambda span: self._publish(span, span.leg < claim.epoch))
-        calls = self._calls(bundle, run.id, run.scope, run.created_by, run.seed, spans, _ModelOf(self, run.id, bundle))
+        model = partial(self._model_of, run.id, bundle)
+        calls = self._calls(bundle, run.id, run.scope, run.created_by, run.seed, spans, model)
         driver = RunDriver(claim, self._journal, calls, root)
         self._drivers[run.id] = driver
         try:
@@ -178,7 +182,14 @@ class Engine:
             del self._drivers[run.id]
 
     def _calls(
-        self, bundle: Bundle, run_id: str | None, scope: str, who: str, seed: str, spans: SpanBook, model: _ModelOf
+        self,
+        bundle: Bundle,
+        run_id: str | None,
+        scope: str,
+        who: str,
+        seed: str,
+        spans: SpanBook,
+        model: Callable[[], Model | None],
     ) -> Calls:
         origin = Origin(bundle, self._hosts, run_id, scope, seed, os.environ.get)
 
@@ -231,13 +242,3 @@ class Engine:
 def _problems(error: BundleError) -> str:
     errors = [problem for problem in error.problems if problem.severity == "error"]
     return " ".join(f"{error.root / problem.file}: {problem.message} {problem.remedy}" for problem in errors)
-
-
-@dataclass(frozen=True, slots=True)
-class _ModelOf:
-    engine: Engine
-    key: str
-    bundle: Bundle
-
-    def __call__(self) -> Model | None:
-        return self.engine.model_of(self.key, self.bundle)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from runtime_core.wire.json import JsonText, loads
-from runtime_core.wire.runs import SPAN_VALUE_LIMIT, Entry, SlotPath, Span, parent_slot, slot
+from runtime_core.wire.runs import SPAN_VALUE_LIMIT, Entry, SlotPath, Span, parent_slot
 
 
 class SpanBook:
@@ -115,10 +115,6 @@ class SpanBook:
 def entry_key(at: SlotPath) -> tuple[SlotPath, int]:
     """Slot path of a call -> key of its journal entry."""
     return parent_slot(at), int(at.rpartition("/")[2])
-
-
-def entry_slot(entry: Entry) -> SlotPath:
-    return slot(entry.path, entry.n)
 
 
 def _limited(text: JsonText) -> tuple[JsonText | None, int]:

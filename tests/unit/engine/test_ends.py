@@ -39,16 +39,20 @@ def test_a_parked_run_is_cancelled_once(tmp_path: Path) -> None:
 def test_a_running_run_is_cancelled_and_its_handlers_get_the_signal(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "repo")
     repo.durable("long", ts="return await ctx.callTool('slow', {});", tools=("slow",))
-    repo.tool("slow", ts="await new Promise(r => { ctx.signal.addEventListener('abort', r); });", timeout=60000)
+    hears = "await new Promise(r => ctx.signal.addEventListener('abort', () => { globalThis.heard = true; r(0); }));"
+    repo.tool("slow", ts="globalThis.heard = false; " + hears, timeout=60000)
+    repo.tool("heard", ts="return globalThis.heard ?? null;")
 
     async def story() -> None:
         async with bench(repo, tmp_path / "data") as desk:
             run_id = (await desk.run("long", wait_s=0))["sessionId"]
-            await desk.until("span", id="0", state="running")
+            while (await desk.run("heard"))["result"] is None:  # until the child runs
+                pass
             cancelled = await desk.runtime.cancel(run_id, who="bob")
             assert cancelled["outcome"]["kind"] == "cancelled"
             spans = await desk.spans(run_id)
             assert {span["state"] for span in spans.values()} == {"cancelled"}
+            assert (await desk.run("heard"))["result"] is True
 
     play(story())
 
