@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -181,6 +182,8 @@ class _Readers:
 
 def _open(path: Path, durability: Durability, busy_ms: int) -> Connection:
     prepare(path.parent)
+    with suppress(OSError):  # a new file is for its owner's eyes; an existing one stays as it is
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     db = connect(path, durability=durability, busy_ms=busy_ms)
     try:
         migrate(db, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -173,6 +174,20 @@ def test_the_file_system_of_a_folder_is_that_of_its_deepest_mount() -> None:
     if not Path("/proc/self/mountinfo").exists():
         pytest.skip("only Linux tells")
     assert folder._file_system(Path("/proc/self")) == "proc"
+
+
+def test_a_new_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    if os.name != "posix":
+        pytest.skip("there are no such permissions")
+
+    def permissions() -> dict[str, int]:
+        return {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+
+    async def story(journal: SqliteJournal) -> dict[str, int]:
+        await journal.create_run(run_row())
+        return permissions()
+
+    assert play(tmp_path, story) == {"runtime.db": 0o600, "runtime.db-wal": 0o600, "runtime.db-shm": 0o600}
 
 
 def test_a_closed_journal_says_so(tmp_path: Path) -> None:
