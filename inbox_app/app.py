@@ -13,13 +13,9 @@ from PySide6.QtWidgets import QApplication
 
 from inbox_app import early, loop
 from inbox_app.gateway.base import Gateway
-from inbox_app.state.drafts import Drafts
-from inbox_app.state.outbox import Outbox
 from inbox_app.theme.palettes import PaletteName
 from inbox_app.theme.theme import Theme
-from inbox_app.views.desk import Desk
 from inbox_app.views.main_window import MainWindow
-from inbox_app.views.request_pane import RequestPane
 
 GRAB_SCALE = "2"
 GRAB_LIMIT_S = 60.0
@@ -76,18 +72,24 @@ async def _main(
     grab: Path | None,
     stop: asyncio.Event,
 ) -> int:
-    window = MainWindow(theme, RequestPane(theme))
-    collector = loop.Collector(window)
+    window = MainWindow(theme)
     painted, listed = asyncio.Event(), asyncio.Event()
     window.painted.connect(painted.set)
     window.closed.connect(stop.set)
     window.show()
     await painted.wait()
 
+    # Half of the program is imported only now: the window is on the screen meanwhile.
+    from inbox_app.state.drafts import Drafts
+    from inbox_app.state.outbox import Outbox
+    from inbox_app.views.desk import Desk
+    from inbox_app.views.request_pane import RequestPane
+
     drafts = Drafts(desk_file)
     tasks = loop.Tasks()
-    desk = Desk(window, theme, tasks.spawn, drafts, Outbox())
+    desk = Desk(window, RequestPane(theme), theme, tasks.spawn, drafts, Outbox())
     tasks.on_error = desk.report
+    collector = loop.Collector(window)
     desk.listed.connect(listed.set)
     if drafts.problem:
         window.show_notice(drafts.problem, "")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import faulthandler
+import re
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TextIO
 
 OLDEST_PYTHON = (3, 11)
+_VERSION = re.compile(r"^__version__ = [\"']([^\"']+)", re.MULTILINE)
 _CRASHING_RELEASES = frozenset({(6, 10, 1)})
 _FIRST_FOR_IMMORTALS = (6, 12)
 """From here on the binding counts on None, True and False being immortal, which they are from Python 3.12 on."""
@@ -43,12 +46,12 @@ def start_tracing(stream: TextIO | None = None) -> None:
 
 
 def _installed() -> str:
-    for name in ("PySide6-Essentials", "PySide6"):
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            continue
-    raise BadPairError("PySide6 is not installed: install 'PySide6-Essentials', or operator-inbox again.")
+    """The release of PySide6, read from its package: importing it is too early here, metadata is slow."""
+    spec = find_spec("PySide6")
+    if spec is None or spec.origin is None:
+        raise BadPairError("PySide6 is not installed: install 'PySide6-Essentials', or operator-inbox again.")
+    found = _VERSION.search(Path(spec.origin).read_text("utf-8"))
+    return found[1] if found else "0"
 
 
 def _numbers(text: str) -> tuple[int, ...]:

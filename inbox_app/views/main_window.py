@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
@@ -18,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from inbox_app.commands.base import MENUS, QT_TRANSLATE_NOOP, Menu, ViewName
-from inbox_app.commands.registry import CommandAction
 from inbox_app.gateway.base import Health
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import (
@@ -37,7 +37,6 @@ from inbox_app.theme.tokens import (
 )
 from inbox_app.views.history_pane import HistoryPane
 from inbox_app.views.inbox_pane import InboxPane
-from inbox_app.views.request_pane import RequestPane
 from inbox_app.views.sidebar import HEALTH_MARKS, Sidebar
 from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.empty_state import IconBox
@@ -46,6 +45,10 @@ from inbox_app.widgets.notice import Notice
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.surface import Hairline, Surface
 from inbox_app.widgets.toast import Toast
+
+if TYPE_CHECKING:
+    from inbox_app.commands.registry import CommandAction
+    from inbox_app.views.request_pane import RequestPane
 
 START_SIZE = (1280, 772)
 HEALTH_WIDTH = 240
@@ -60,6 +63,8 @@ _MENU_TITLES: dict[Menu, str] = {
 
 
 class MainWindow(QMainWindow):
+    """Painted first without a reading pane and with empty menus: `furnish` brings both, when they were imported."""
+
     painted = Signal()
     """The first picture is on the screen."""
     closed = Signal()
@@ -67,7 +72,7 @@ class MainWindow(QMainWindow):
     """Escape was pressed and no field wanted it."""
     menu_opened = Signal()
 
-    def __init__(self, theme: Theme, reading: RequestPane) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._painted = False
@@ -80,7 +85,7 @@ class MainWindow(QMainWindow):
         self.sidebar = Sidebar(theme, self)
         self.inbox = InboxPane(theme, self)
         self.history = HistoryPane(theme, self)
-        self.reading = reading
+        self._reading: RequestPane | None = None
         self.notice = Notice(theme, self)
         self.page_bar = PageBar(theme, self)
         self.page_bar.hide()
@@ -88,9 +93,7 @@ class MainWindow(QMainWindow):
         self._lists.addWidget(self.inbox)
         self._lists.addWidget(self.history)
         self._reading_box = Surface(theme, "card", self)
-        box = QVBoxLayout(self._reading_box)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.addWidget(reading)
+        QVBoxLayout(self._reading_box).setContentsMargins(0, 0, 0, 0)
         self.toast = Toast(theme, DECISION_BAR + SPACE_4, self._reading_box)
 
         self._panes = QSplitter(Qt.Orientation.Horizontal, self)
@@ -121,6 +124,7 @@ class MainWindow(QMainWindow):
         self.menuBar().setMinimumHeight(theme.px(MENU_BAR))
         self.menuBar().setCornerWidget(self._health, Qt.Corner.TopRightCorner)
         self.menuBar().setAccessibleName(self.tr("Menu"))
+        self._menus = {name: self._add_menu(name) for name in MENUS}
 
     @property
     def view(self) -> ViewName:
@@ -134,21 +138,28 @@ class MainWindow(QMainWindow):
     def list_pane(self) -> InboxPane | HistoryPane:
         return self.inbox if self.view == "inbox" else self.history
 
-    def build_menus(self, actions: Sequence[CommandAction]) -> None:
-        """Put every command into its menu; those without one are reached by their keys."""
-        for name in MENUS:
-            menu = QMenu(QCoreApplication.translate("menus", _MENU_TITLES[name]), self)
-            menu.aboutToShow.connect(self.menu_opened)
-            menu.setAccessibleName(menu.title().replace("&", ""))
-            self.menuBar().addMenu(menu)
-            group = 0
-            for action in actions:
-                if action.command.menu != name:
-                    continue
-                if action.command.group != group:
-                    group = action.command.group
-                    menu.addSeparator()
-                menu.addAction(action)
+    @property
+    def reading(self) -> RequestPane:
+        """The reading pane; there is none before `furnish`."""
+        assert self._reading is not None
+        return self._reading
+
+    def furnish(self, reading: RequestPane, actions: Sequence[CommandAction]) -> None:
+        """Put in the reading pane, and every command into its menu; those without one are reached by their keys."""
+        self._reading = reading
+        layout = self._reading_box.layout()
+        assert layout is not None
+        layout.addWidget(reading)
+        self.toast.raise_()
+        groups = dict.fromkeys(MENUS, 0)
+        for action in actions:
+            name = action.command.menu
+            if name is None:
+                continue
+            if action.command.group != groups[name]:
+                groups[name] = action.command.group
+                self._menus[name].addSeparator()
+            self._menus[name].addAction(action)
         self.addActions(actions)
 
     def show_view(self, view: ViewName) -> None:
@@ -214,6 +225,13 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         super().closeEvent(event)
         self.closed.emit()
+
+    def _add_menu(self, name: Menu) -> QMenu:
+        menu = QMenu(QCoreApplication.translate("menus", _MENU_TITLES[name]), self)
+        menu.setAccessibleName(menu.title().replace("&", ""))
+        menu.aboutToShow.connect(self.menu_opened)
+        self.menuBar().addMenu(menu)
+        return menu
 
     def _arrange(self) -> None:
         lists, card = not self._narrow or not self._on_card, not self._narrow or self._on_card

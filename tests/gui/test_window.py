@@ -49,9 +49,10 @@ class Scene:
 
     def __init__(self, theme: Theme, qtbot: QtBot, wheel: Wheel, gateway: FakeGateway, undo_seconds: float) -> None:
         self.gateway = gateway
-        self.window = MainWindow(theme, RequestPane(theme, clock=clock, steady_clock=fast_clock))
+        self.window = MainWindow(theme)
         self.drafts = Drafts(None)
-        self.desk = Desk(self.window, theme, wheel.tasks.spawn, self.drafts, Outbox(undo_seconds), clock=clock)
+        reading = RequestPane(theme, clock=clock, steady_clock=fast_clock)
+        self.desk = Desk(self.window, reading, theme, wheel.tasks.spawn, self.drafts, Outbox(undo_seconds), clock=clock)
         wheel.tasks.on_error = self.desk.report
         with qtbot.waitActive(self.window):
             self.window.show()

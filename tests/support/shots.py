@@ -54,12 +54,12 @@ def _clock() -> float:
 
 
 async def stage(theme: Theme, gateway: FakeGateway, *, size: tuple[int, int] = (1280, 772)) -> Stage:
-    window = MainWindow(theme, RequestPane(theme, clock=_clock))
+    window = MainWindow(theme)
     window.resize(*size)
     window.show()
     drafts = Drafts(None)
     tasks = loop.Tasks()
-    desk = Desk(window, theme, tasks.spawn, drafts, Outbox(), clock=_clock)
+    desk = Desk(window, RequestPane(theme, clock=_clock), theme, tasks.spawn, drafts, Outbox(), clock=_clock)
     tasks.on_error = desk.report
     desk.connect_to(lambda: gateway)
     scene = Stage(window, desk, gateway, drafts, tasks)

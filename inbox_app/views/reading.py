@@ -1,0 +1,131 @@
+"""Drives the reading pane: which question or run it shows, and what is known about its run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from inbox_app.gateway.base import Batch, Gateway, GatewayError, Run, RunDetail
+from inbox_app.state.drafts import Drafts
+from inbox_app.state.outbox import Outbox
+from inbox_app.state.requests import Entry
+from inbox_app.views.request_pane import RequestPane
+
+
+class Reading(QObject):
+    """One thing is read at a time: a question of the inbox (``pause_id``), an ended run, or nothing."""
+
+    stopped = Signal(str)
+    """A question is no longer read: its pause id."""
+
+    def __init__(
+        self,
+        pane: RequestPane,
+        gateway: Callable[[], Gateway | None],
+        entry: Callable[[str | None], Entry | None],
+        spawn: Callable[[Coroutine[Any, Any, None], str], object],
+        drafts: Drafts,
+        outbox: Outbox,
+        parent: QObject,
+    ) -> None:
+        """``entry`` finds the row of a pause id."""
+        super().__init__(parent)
+        self._pane = pane
+        self._gateway = gateway
+        self._entry = entry
+        self._spawn = spawn
+        self._drafts = drafts
+        self._outbox = outbox
+        self._pause_id: str | None = None
+        self._run_id = ""
+        self._run: Run | None = None
+
+    @property
+    def pause_id(self) -> str | None:
+        return self._pause_id
+
+    @property
+    def run_is_open(self) -> bool:
+        """Whether the run that is shown can still be cancelled."""
+        if self._pane.pause is not None:
+            return True
+        return self._run is not None and self._run.id == self._pane.run_id and not self._run.finished
+
+    def show_pause(self, entry: Entry) -> None:
+        self._stop()
+        self._pause_id = entry.id
+        self._pane.show_pause(entry.pause, self._drafts.get(entry.id))
+        self._pane.set_outbox_state(self._outbox.get(entry.id))
+        self._follow(entry.pause.run_id)
+
+    def show_run(self, run_id: str) -> None:
+        self._stop()
+        self._follow(run_id)
+
+    def show_nothing(self, text: str, more: str) -> None:
+        self._stop()
+        self._run_id = ""
+        self._pane.show_nothing(text, more)
+
+    def lose(self, pause_id: str) -> None:
+        """The question is gone and its row too."""
+        if pause_id == self._pause_id:
+            self._pause_id = None
+            self._pane.close_pause(None)
+
+    def refresh_outbox(self, pause_id: str) -> None:
+        if pause_id == self._pause_id:
+            self._pane.set_outbox_state(self._outbox.get(pause_id))
+
+    def take(self, batch: Batch) -> None:
+        """What a batch says about the question and the run that are read."""
+        for pause in batch.opened:
+            if pause.id == self._pause_id:
+                self._pane.update_pause(pause)
+        for run_id, calls in batch.calls.items():
+            self._pane.apply_calls(run_id, calls)
+        moved = any(run.id == self._run_id for run in batch.runs)
+        if moved or batch.reset or self._pause_id in batch.closed:
+            self._load()
+
+    def _stop(self) -> None:
+        pause_id, self._pause_id = self._pause_id, None
+        if pause_id is not None:
+            self.stopped.emit(pause_id)
+
+    def _follow(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._run = None
+        gateway = self._gateway()
+        if gateway is not None:
+            gateway.follow(run_id)
+        self._load()
+
+    def _load(self) -> None:
+        if self._run_id:
+            self._spawn(self._read(self._run_id), f"read {self._run_id}")
+
+    async def _read(self, run_id: str) -> None:
+        gateway = self._gateway()
+        if gateway is None:
+            return
+        try:
+            detail = await gateway.run(run_id)
+        except GatewayError as error:
+            if run_id == self._run_id and self._pause_id is None:
+                self._pane.show_nothing(self.tr("This run could not be read"), error.message)
+            return
+        if run_id == self._run_id:
+            self._run = detail.run
+            self._show_detail(detail)
+
+    def _show_detail(self, detail: RunDetail) -> None:
+        if self._pause_id is None and self._pane.run_id != detail.run.id:
+            self._pane.show_run(detail)
+            return
+        self._pane.set_detail(detail)
+        entry = self._entry(self._pause_id)
+        if entry is not None and entry.gone and self._outbox.get(entry.id) is None:
+            self._pane.close_pause(next((item for item in detail.decisions if item.pause_id == entry.id), None))
