@@ -69,6 +69,8 @@ def lines(process: subprocess.Popen[str]) -> Iterator[Line]:
 
 
 def ran(data: Path, tool: str) -> int:
+    if not (data / "ran").exists():
+        return 0
     return sum(line.endswith(f"ran {tool}") for line in (data / "ran").read_text().splitlines())
 
 
@@ -78,14 +80,18 @@ def parked(data: Path, repo: Repo) -> str:
         return next(line["reply"]["sessionId"] for line in lines(process) if "reply" in line)
 
 
+def wait_for_shipping(data: Path, process: subprocess.Popen[str]) -> None:
+    while ran(data, "ship") == 0:
+        with suppress(subprocess.TimeoutExpired):
+            raise AssertionError(f"the process ended by itself with {process.wait(0.05)}")
+
+
 def killed_while_shipping(data: Path, repo: Repo) -> str:
     """A run whose process was killed in the middle of the call of ``ship``."""
     repo.tool("ship", ts="ctx.log('ran ship'); await new Promise(r => setTimeout(r, 60000));", timeout=90000)
     run_id = parked(data, repo)
     with keeper(data, repo, "answer", run_id, '"staging"') as process:
-        while ran(data, "ship") == 0:
-            with suppress(subprocess.TimeoutExpired):
-                raise AssertionError(f"the process ended by itself with {process.wait(0.05)}")
+        wait_for_shipping(data, process)
     return run_id
 
 
@@ -147,6 +153,65 @@ def test_an_interrupted_call_can_be_let_fail(tmp_path: Path) -> None:
             assert ran(data, "ship") == 1
 
     play(fail())
+
+
+def test_an_interrupted_call_and_a_question_wait_side_by_side(tmp_path: Path) -> None:
+    repo, data = Repo(tmp_path / "repo"), tmp_path / "data"
+    repo.durable(
+        "release",
+        ts="return await Promise.all([ctx.callTool('ship', {}), ctx.requestInput('Where?').then(a => a.value)]);",
+        tools=("ship",),
+    )
+    repo.tool("ship", ts="ctx.log('ran ship'); await new Promise(r => setTimeout(r, 60000));", timeout=90000)
+    with keeper(data, repo, "start", "release", "{}") as process:
+        wait_for_shipping(data, process)
+
+    async def answer() -> None:
+        async with bench(repo, data) as desk:
+            assert await desk.runtime.recover() == 1
+            pauses = (await desk.runtime.pending(who="ann"))["approvals"]
+            attention, question = sorted(pauses, key=lambda pause: pause["kind"])
+            run_id = question["session_id"]
+            half = await desk.answer(run_id, "staging", pause_id=question["pause_id"])
+            assert half["outcome"]["kind"] == "needs-attention"
+            assert half["outcome"]["pause_id"] == attention["pause_id"]
+            repo.tool("ship", ts="ctx.log('ran ship'); return 'shipped';")
+            done = await desk.answer(run_id, "run-again", pause_id=attention["pause_id"])
+            assert done["result"] == ["shipped", "staging"]
+
+    play(answer())
+
+
+def test_a_durable_child_goes_on_from_its_own_calls(tmp_path: Path) -> None:
+    repo, data = Repo(tmp_path / "repo"), tmp_path / "data"
+    repo.durable("release", ts="return await ctx.callTool('rollout', {});", tools=("rollout",))
+    repo.durable(
+        "rollout",
+        py="""
+first = await ctx.call_tool('build', {})
+second = await ctx.call_tool('ship', {})
+return [first, second]
+""",
+        tools=("build", "ship"),
+    )
+    repo.tool("build", ts="ctx.log('ran build'); return 'built';")
+    repo.tool(
+        "ship", ts="ctx.log('ran ship'); await new Promise(r => setTimeout(r, 60000));", timeout=90000, effect="read"
+    )
+    with keeper(data, repo, "start", "release", "{}") as process:
+        wait_for_shipping(data, process)
+
+    async def look() -> None:
+        repo.tool("ship", ts="ctx.log('ran ship'); return 'shipped';", effect="read")
+        async with bench(repo, data) as desk:
+            assert await desk.runtime.recover() == 1
+            (run,) = (await desk.runtime.runs(finished=True))["runs"]
+            assert run["result"] == ["built", "shipped"]
+            spans = await desk.spans(run["session_id"])
+            assert (spans["0/0"]["replayed"], spans["0/1"]["replayed"]) == (True, False)
+
+    play(look())
+    assert ran(data, "build") == 1
 
 
 @pytest.mark.parametrize("moment", range(1, 20, 2))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from runtime_core.journal.base import Claim
 from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.runs import Entry, Span
 from tests.unit.engine.workshop import Repo, bench, play
 
 ASK = "return (await ctx.requestInput('sure?')).value;"
@@ -244,3 +247,30 @@ def test_a_closed_runtime_leaves_its_runs_to_the_next_one(tmp_path: Path) -> Non
             assert (spans["0"]["replayed"], spans["1"]["replayed"]) == (True, False)
 
     play(go_on(play(begin())))
+
+
+def test_a_run_whose_journal_fails_goes_on_when_it_works_again(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("top", ts="return [await ctx.step('a', () => 1), await ctx.callTool('leaf', {})];", tools=("leaf",))
+    repo.tool("leaf", ts="return 2;")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            append = desk.runtime._journal.append
+            refused: list[object] = []
+
+            async def full(claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = ()) -> None:
+                if len(refused) < 2 and entries:
+                    refused.append(entries)
+                    raise RuntimeFault("data_folder_unusable", "The disk is full.")
+                await append(claim, entries, spans)
+
+            desk.runtime._journal.append = full
+            with pytest.raises(RuntimeFault) as caught:
+                await desk.run("top")
+            assert caught.value.code == "data_folder_unusable"
+            run = await desk.until("run", status="completed")
+            assert run.wire["result"] == [1, 2]
+            assert len(refused) == 2
+
+    play(story())
