@@ -25,7 +25,7 @@ from inbox_app.widgets.dialogs import ConfirmDialog, KeysDialog
 from inbox_app.widgets.plain_label import PlainLabel
 from tests.support import scenes
 from tests.support.builders import NOW, decision, detail, pause, run
-from tests.support.drivers import Wheel, controls, turn_until
+from tests.support.drivers import Wheel, controls, press, turn_until
 from tests.support.fake_gateway import FakeGateway
 
 Start = Callable[..., "Scene"]
@@ -76,13 +76,7 @@ class Scene:
         return self.window.list_pane.current_id
 
     def press(self, *keys: Qt.Key | str, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-        """Press keys where the focus is; shortcuts of the window see them first, as on a desktop."""
-        for key in keys:
-            target = QApplication.focusWidget() or self.window
-            if isinstance(key, str):
-                QTest.keyClicks(target, key, modifier)
-            else:
-                QTest.keyClick(target, key, modifier)
+        press(self.window, *keys, modifier=modifier)
 
 
 @pytest.fixture
