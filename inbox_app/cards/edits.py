@@ -14,7 +14,7 @@ from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON_ROW, SPACE_1, SPACE_3, SPACE_4
 from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.check_box import CheckBox
-from inbox_app.widgets.hidden_text import count_hidden, reveal
+from inbox_app.widgets.hidden_text import count_hidden, escape_hidden, reveal
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.text_area import TextArea
@@ -249,10 +249,10 @@ class EditPanel(QWidget):
         if not self.shows_form:
             return self._json.text()
         try:
-            return values.pretty(self.value())
+            return _json_text(self.value())
         except values.BadJsonError:
             kept = {key: row.value() for key, row in self._rows.items() if not _fails(row)}
-            return values.pretty({**(_fields(self._original) or {}), **kept})
+            return _json_text({**(_fields(self._original) or {}), **kept})
 
     def set_closed(self, closed: bool) -> None:
         self._json.setReadOnly(closed)
@@ -284,7 +284,7 @@ class EditPanel(QWidget):
         """Go on in the JSON text."""
         if self.shows_form:
             text = self.draft_text()
-            self._set_json(text if text is not None else values.pretty(self._original))
+            self._set_json(text if text is not None else _json_text(self._original))
             self._pages.setCurrentWidget(self._json)
             self._on_changed()
 
@@ -313,7 +313,7 @@ class EditPanel(QWidget):
             self._pages.removeWidget(old)
             old.deleteLater()
         fits = self._form is not None and (edited is None or self._put(edited))
-        self._set_json(edited if edited is not None else values.pretty(original))
+        self._set_json(edited if edited is not None else _json_text(original))
         self._pages.setCurrentWidget(self._form if fits and self._form is not None else self._json)
         self._refresh()
 
@@ -379,6 +379,10 @@ class EditPanel(QWidget):
 
 def _fields(value: object) -> dict[str, Json] | None:
     return cast("dict[str, Json]", value) if isinstance(value, dict) else None
+
+
+def _json_text(value: Json) -> str:
+    return escape_hidden(values.pretty(value))
 
 
 def _field_text(value: Json) -> str:

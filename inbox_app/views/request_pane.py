@@ -180,6 +180,7 @@ class RequestPane(QWidget):
         else:
             self._pause = pause
             self._head.show_pause(pause, production=self._production)
+            self._offer()
         self.state_changed.emit()
 
     def close_pause(self, decision: Decision | None = None) -> None:

@@ -110,6 +110,11 @@ def reveal(text: str) -> str:
     return "".join(f"⟨{piece.shown.strip(_PAD)}⟩" if piece.marked else piece.text for piece in pieces(text))
 
 
+def escape_hidden(json_text: str) -> str:
+    """JSON text with its hidden characters as escapes: the same value, and all of it can be seen and edited."""
+    return json_text if _is_plain(json_text) else _HIDDEN_ONE.sub(_escape, json_text)
+
+
 def count_hidden(text: str) -> int:
     """How many characters of the text do not show (long blanks count as one)."""
     return 0 if _is_plain(text) else sum(1 for _ in _MARKED.finditer(text))
@@ -165,6 +170,11 @@ def paint_tags(painter: QPainter, layout: QTextLayout, tags: list[Tag], at: QPoi
 def _x(value: object) -> float:
     """`QTextLine.cursorToX` answers a number, or a pair of it and the position."""
     return float(value[0] if isinstance(value, tuple) else value)  # pyright: ignore[reportArgumentType, reportUnknownArgumentType]
+
+
+def _escape(hit: re.Match[str]) -> str:
+    units = hit[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 @cache
