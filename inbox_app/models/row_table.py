@@ -51,9 +51,6 @@ class RowTable(QAbstractTableModel, Generic[R]):
         row = self.row(at)
         return row is not None and not self.row_id(row)
 
-    def heads(self) -> Sequence[int]:
-        return [at for at, row in enumerate(self._rows) if not self.row_id(row)]
-
     def apply(self, edits: Iterable[Edit[R]]) -> None:
         for edit in edits:
             match edit:

@@ -1,8 +1,8 @@
-"""Edits of a list of rows: what a model does between its signals, and how to find them."""
+"""Edits of a list of rows, and how to find them. A model applies them between its signals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
@@ -55,22 +55,12 @@ def edits_between(
     added = set(fresh)
     edits: list[Edit[R]] = [Removed(start, count) for start, count in reversed(_blocks(gone))]
     edits += [Inserted(start, tuple(after[start : start + count])) for start, count in _blocks(fresh)]
-    edits += [Changed(at, row) for at, row in enumerate(after) if at not in added and not same(old[key(row)], row)]
+    edits += [
+        Changed(at, row)
+        for at, row in enumerate(after)
+        if at not in added and (was := old[key(row)]) is not row and not same(was, row)
+    ]
     return edits
-
-
-def apply_edits(rows: list[R], edits: Iterable[Edit[R]]) -> None:
-    """Bring a list of rows up to date."""
-    for edit in edits:
-        match edit:
-            case Inserted(at, new):
-                rows[at:at] = new
-            case Removed(at, count):
-                del rows[at : at + count]
-            case Changed(at, row):
-                rows[at] = row
-            case Replaced(new):
-                rows[:] = new
 
 
 def _blocks(indexes: Sequence[int]) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from inbox_app.gateway.base import Batch, Pause, PausePage
-from inbox_app.state.edits import Edit, Replaced, edits_between
+from inbox_app.state.edits import Changed, Edit, Replaced, edits_between
 
 Group: TypeAlias = Literal["due", "waiting", "others"]
 GROUPS: tuple[Group, ...] = ("due", "waiting", "others")
@@ -70,6 +70,7 @@ class Requests:
         self._order: dict[Group, list[_SortKey]] = {group: [] for group in GROUPS}
         self._held: dict[str, Entry] = {}
         self._answered_runs: set[str] = set()
+        self._touched = False  # whether a listed entry was placed, taken out or exchanged since the last edits
         self._total: int | None = None
         self._cursor: str | None = None
         self._loaded = False
@@ -185,12 +186,13 @@ class Requests:
         self._cursor = batch.next_cursor
         self._total = batch.total if batch.total is not None else len(self._entries)
         self._loaded = True
+        self._touched = False
         self._rows = self._arranged()
         return [Replaced(tuple(self._rows))]
 
     def _open(self, pause: Pause, *, hold: bool) -> None:
         if pause.id in self._entries:
-            self._entries[pause.id] = replace(self._entries[pause.id], pause=pause, gone=False)
+            self._exchange(replace(self._entries[pause.id], pause=pause, gone=False))
             return
         held = self._held.pop(pause.id, None)
         entry = replace(held, pause=pause, group=self._group_of(pause)) if held else self._entry(pause)
@@ -209,7 +211,7 @@ class Requests:
             return
         if keep:
             mark: Mark = entry.mark if entry.mark in {"sending", "answered"} else ""
-            self._entries[pause_id] = replace(entry, gone=True, mark=mark, mark_until=None)
+            self._exchange(replace(entry, gone=True, mark=mark, mark_until=None))
         else:
             self._take_out(pause_id)
 
@@ -226,21 +228,36 @@ class Requests:
     def _place(self, entry: Entry) -> None:
         """Due soon by deadline, the other groups newest first."""
         when = (entry.pause.expires_at or 0.0) if entry.group == "due" else -entry.pause.asked_at
+        self._touched = True
         self._entries[entry.id] = entry
         self._keys[entry.id] = key = (when, entry.id)
         insort(self._order[entry.group], key)
 
+    def _exchange(self, entry: Entry) -> None:
+        self._touched = True
+        self._entries[entry.id] = entry
+
     def _take_out(self, pause_id: str) -> None:
+        self._touched = True
         entry = self._entries.pop(pause_id)
         order = self._order[entry.group]
         del order[bisect_left(order, self._keys.pop(pause_id))]
 
     def _update(self, pause_id: str, **fields: Any) -> list[Edit[Row]]:
+        """Change what is known of one question; it stays where it is, so its row is all that is looked at."""
         if pause_id in self._held:
             self._held[pause_id] = replace(self._held[pause_id], **fields)
-        elif pause_id in self._entries:
-            self._entries[pause_id] = replace(self._entries[pause_id], **fields)
-        return self._edits()
+            return []
+        old = self._entries.get(pause_id)
+        if old is None:
+            return []
+        new = replace(old, **fields)
+        if new == old:
+            return []
+        self._entries[pause_id] = new
+        at = next(at for at, row in enumerate(self._rows) if row is old)
+        self._rows[at] = new
+        return [Changed(at, new)]
 
     def _arranged(self) -> list[Row]:
         found: list[Row] = []
@@ -252,6 +269,9 @@ class Requests:
 
     def _edits(self, moved: Set[str] = frozenset()) -> list[Edit[Row]]:
         """What turns the rows of before into those of now, in blocks; rows that stay keep their order."""
+        if not self._touched:
+            return []
+        self._touched = False
         before, self._rows = self._rows, self._arranged()
         return edits_between(before, self._rows, _key, _same, moved)
 

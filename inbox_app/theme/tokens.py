@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 Role: TypeAlias = Literal[
     "window",
@@ -39,7 +39,6 @@ Role: TypeAlias = Literal[
     "add_mark",
     "del_mark",
 ]
-ROLES: tuple[Role, ...] = get_args(Role)
 
 FontKind: TypeAlias = Literal["title", "heading", "question", "body", "meta", "label", "mono"]
 
@@ -66,9 +65,9 @@ BODY_SIZE = FONT_SIZE["body"]
 
 SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_5, SPACE_6, SPACE_8 = 4, 8, 12, 16, 20, 24, 32
 
-RADIUS_BAR, RADIUS_TAG, RADIUS_FIELD, RADIUS_OPTION = 2, 3, 4, 6
+RADIUS_TAG, RADIUS_FIELD, RADIUS_OPTION = 3, 4, 6
 
-ROW_COMPACT, ROW_NORMAL, ROW_TREE, ROW_OPTION = 28, 44, 24, 52
+ROW_NORMAL, ROW_TREE, ROW_OPTION = 44, 24, 52
 ROW_GROUP, ROW_SIDEBAR, ROW_CONNECTION = 28, 28, 44
 BUTTON, BUTTON_SEND, BUTTON_ROW = 32, 36, 28
 MENU_BAR, LIST_HEAD, NEW_BAR, FOOTER, DECISION_BAR = 28, 48, 28, 32, 64
@@ -80,4 +79,3 @@ EDGE = 4
 FOCUS_RING = 2
 SELECTION_MARK = 3
 KEY_HINT = 18
-TEXT_COLUMN_CHARACTERS = 80

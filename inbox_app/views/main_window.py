@@ -131,10 +131,6 @@ class MainWindow(QMainWindow):
         return "inbox" if self._lists.currentWidget() is self.inbox else "history"
 
     @property
-    def is_narrow(self) -> bool:
-        return self._narrow
-
-    @property
     def list_pane(self) -> InboxPane | HistoryPane:
         return self.inbox if self.view == "inbox" else self.history
 

@@ -75,9 +75,6 @@ class RowView(QTableView):
         )
         self.scrollTo(index)
 
-    def clear_current(self) -> None:
-        self.selectionModel().clear()
-
     def move_current(self, step: int) -> None:
         """To the next row that is not a head; stays at either end."""
         count = self.model().rowCount()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from PySide6.QtGui import QColor, QFontInfo, QPalette
@@ -13,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from inbox_app.theme import icons, resources
 from inbox_app.theme.palettes import PALETTES, PaletteName
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import FONT_SIZE, ROLES, Role
+from inbox_app.theme.tokens import FONT_SIZE, Role
 
 SOURCES = Path(__file__).parents[2] / "inbox_app"
 SURFACES: tuple[Role, ...] = ("panel", "list", "card", "sunken", "hover", "selection")
@@ -42,7 +43,7 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("name", PALETTES)
 def test_every_role_has_a_colour(name: PaletteName) -> None:
-    assert set(PALETTES[name]) == set(ROLES)
+    assert set(PALETTES[name]) == set(get_args(Role))
     assert all(re.fullmatch("#[0-9A-F]{6}", value) for value in PALETTES[name].values())
 
 

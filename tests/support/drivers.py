@@ -11,7 +11,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
-    QAbstractScrollArea,
     QApplication,
     QLineEdit,
     QWidget,
@@ -76,6 +75,6 @@ def press(widget: QWidget, *keys: Qt.Key | str, modifier: Qt.KeyboardModifier = 
 def controls(root: QWidget) -> Iterator[QWidget]:
     """Everything a person can operate: buttons, fields, lists and whatever takes the focus."""
     for widget in root.findChildren(QWidget):
-        operable = isinstance(widget, QAbstractButton | QLineEdit | QAbstractItemView | QAbstractScrollArea)
+        operable = isinstance(widget, QAbstractButton | QLineEdit | QAbstractItemView)
         if widget.focusPolicy() != Qt.FocusPolicy.NoFocus or operable:
             yield widget

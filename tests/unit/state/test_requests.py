@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from hypothesis import settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from inbox_app.gateway.base import Batch, Pause, PausePage
-from inbox_app.state.edits import Inserted, Removed, apply_edits
+from inbox_app.state.edits import Changed, Edit, Inserted, Removed, Replaced
 from inbox_app.state.requests import DUE_SOON_S, Entry, Header, Mark, Requests, Row
 from tests.support.builders import NOW, pause
 
@@ -22,6 +23,20 @@ def loaded(*pauses: Pause, clock: float = NOW) -> Requests:
     requests = Requests(lambda: clock)
     requests.apply(Batch(opened=pauses, reset=True, total=len(pauses)))
     return requests
+
+
+def apply_edits(rows: list[Row], edits: Iterable[Edit[Row]]) -> None:
+    """Bring a list of rows up to date."""
+    for edit in edits:
+        match edit:
+            case Inserted(at, new):
+                rows[at:at] = new
+            case Removed(at, count):
+                del rows[at : at + count]
+            case Changed(at, row):
+                rows[at] = row
+            case Replaced(new):
+                rows[:] = new
 
 
 def test_groups_follow_deadline_and_eligibility_and_say_their_order() -> None:
