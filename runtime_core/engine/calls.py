@@ -191,7 +191,7 @@ class _AgentCaller:
         raise CallRefused(str(error.get("message", "")))
 
 
-class CallRefused(Exception):
+class CallRefused(Exception):  # noqa: N818
     """A tool call of a model that failed; the text is what the model is told."""
 
 

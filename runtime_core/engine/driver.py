@@ -33,7 +33,7 @@ from runtime_core.wire.runs import PAUSE_KINDS, Entry, PauseRow, RunStatus, Slot
 log = logging.getLogger(__name__)
 
 
-class HostMissing(Exception):
+class HostMissing(Exception):  # noqa: N818
     """The run cannot go on on this machine; the message says why and what to install."""
 
 

@@ -10,7 +10,7 @@ from runtime_core.wire.codes import COMPOSITE_CODES
 from runtime_core.wire.json import JsonText, dumps
 
 
-class CallFailed(Exception):
+class CallFailed(Exception):  # noqa: N818
     """A call that ends with a ``CompositeCallError`` in the handler that made it."""
 
     def __init__(
@@ -35,7 +35,7 @@ class CallFailed(Exception):
         self.error: JsonText = dumps(error)
 
 
-class HandlerFailed(Exception):
+class HandlerFailed(Exception):  # noqa: N818
     """A handler that did not return a value."""
 
     def __init__(self, failure: HandlerFailure) -> None:
