@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 import subprocess
 import tokenize
 from pathlib import Path
@@ -53,9 +54,11 @@ PLACES = re.compile(
 
 def tracked_files() -> list[Path]:
     """The files under version control; without it every file but what tools leave behind."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
-    if listed.returncode == 0 and listed.stdout:
-        return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    git = shutil.which("git")
+    if git:
+        listed = subprocess.run([git, "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+        if listed.returncode == 0 and listed.stdout:
+            return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
     left_behind = {".git", *(name.rstrip("/") for name in ignored)}
     return [path for path in ROOT.rglob("*") if path.is_file() and not left_behind & set(path.relative_to(ROOT).parts)]
