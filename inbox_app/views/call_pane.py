@@ -134,6 +134,9 @@ class CallPane(QWidget):
         if event.key() == Qt.Key.Key_F and not event.modifiers():
             self._find.setFocus(Qt.FocusReason.ShortcutFocusReason)
             self._find.selectAll()
+        elif event.key() in (Qt.Key.Key_N, Qt.Key.Key_F3) and self._hits:
+            back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._go_to_hit(self._hit + (-1 if back else 1))
         else:
             super().keyPressEvent(event)
 
@@ -285,9 +288,8 @@ class CallPane(QWidget):
     def _on_level_changed(self, at: int) -> None:
         current = self._view.current_number()
         self._open_level()
-        if current:
-            index = self._model.index_of(current)
-            self._view.scrollTo(index)
+        if current and self._model.index_of(current).isValid():
+            self._view.show_number(self._view.nearest_open(current))
 
     @property
     def _is_filtered(self) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QStyleOptionViewItem, QTreeView, QWidget
 
 from inbox_app.models.call_tree import BAR, CALL, OUTPUT, STATE, TIME, CallTree
@@ -107,6 +107,15 @@ class CallView(QTreeView):
         header.setSectionResizeMode(CALL, QHeaderView.ResizeMode.Stretch)
         self._fit_columns()
 
+    def event(self, event: QEvent) -> bool:
+        """N and F move in the tree while it has the focus, whatever they do in the window."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            plain = not event.modifiers() & ~Qt.KeyboardModifier.ShiftModifier
+            if plain and event.key() in (Qt.Key.Key_N, Qt.Key.Key_F):
+                event.accept()
+                return True
+        return super().event(event)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._fit_columns()
         super().resizeEvent(event)
@@ -128,6 +137,13 @@ class CallView(QTreeView):
         for step in self._tree.calls.path(number)[:-1]:
             self.expand(self._tree.index_of(step))
 
+    def nearest_open(self, number: int) -> int:
+        """The node itself, or the lowest one above it that is in an open branch."""
+        for step in self._tree.calls.path(number)[:-1]:
+            if not self.isExpanded(self._tree.index_of(step)):
+                return step
+        return number
+
     def top_number(self) -> tuple[int, int] | None:
         """The first node in view and how far it is above the edge."""
         index = self.indexAt(QPoint(1, 1))
@@ -143,6 +159,13 @@ class CallView(QTreeView):
             moved = (rect.y() - top[1]) // max(1, rect.height())
             if moved:
                 self.verticalScrollBar().setValue(self.verticalScrollBar().value() + moved)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Letters and digits are commands of the pane or the window, not a search by first letters."""
+        if event.text().isalnum():
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
         return
@@ -186,9 +209,6 @@ class CallView(QTreeView):
     ) -> None:
         super().currentChanged(current, previous)
         self.row_chosen.emit(int(current.internalId()) if current.isValid() else 0)
-
-    def keyboardSearch(self, search: str) -> None:
-        """Letters are commands of the window, not a search by first letters."""
 
     def _is_link(self, index: QModelIndex, event: QMouseEvent) -> bool:
         cell = index.siblingAtColumn(STATE)
