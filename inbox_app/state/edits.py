@@ -48,19 +48,32 @@ def edits_between(
 
     Rows in both must keep their order among each other, apart from those with a key in ``moved``.
     """
-    old = {key(row): row for row in before}
-    now = {key(row) for row in after}
-    gone = [at for at, row in enumerate(before) if key(row) not in now or key(row) in moved]
-    fresh = [at for at, row in enumerate(after) if key(row) not in old or key(row) in moved]
+    start, end = _same_ends(before, after)
+    was = {key(row): row for row in before[start : len(before) - end]}
+    now = {key(row): row for row in after[start : len(after) - end]}
+    gone = [start + at for at, name in enumerate(was) if name not in now or name in moved]
+    fresh = [start + at for at, name in enumerate(now) if name not in was or name in moved]
     added = set(fresh)
-    edits: list[Edit[R]] = [Removed(start, count) for start, count in reversed(_blocks(gone))]
-    edits += [Inserted(start, tuple(after[start : start + count])) for start, count in _blocks(fresh)]
+    edits: list[Edit[R]] = [Removed(first, count) for first, count in reversed(_blocks(gone))]
+    edits += [Inserted(first, tuple(after[first : first + count])) for first, count in _blocks(fresh)]
     edits += [
-        Changed(at, row)
-        for at, row in enumerate(after)
-        if at not in added and (was := old[key(row)]) is not row and not same(was, row)
+        Changed(start + at, row)
+        for at, (name, row) in enumerate(now.items())
+        if start + at not in added and was[name] is not row and not same(was[name], row)
     ]
     return edits
+
+
+def _same_ends(before: Sequence[R], after: Sequence[R]) -> tuple[int, int]:
+    """How many rows at the start and at the end are the very same objects; mostly that is nearly all of them."""
+    most = min(len(before), len(after))
+    start = 0
+    while start < most and before[start] is after[start]:
+        start += 1
+    end = 0
+    while end < most - start and before[-1 - end] is after[-1 - end]:
+        end += 1
+    return start, end
 
 
 def _blocks(indexes: Sequence[int]) -> list[tuple[int, int]]:

@@ -54,6 +54,7 @@ class Header:
 
 
 Row: TypeAlias = Entry | Header
+_HEADS = {group: Header(group) for group in GROUPS}
 
 
 _SortKey: TypeAlias = tuple[float, str]
@@ -69,6 +70,7 @@ class Requests:
         self._keys: dict[str, _SortKey] = {}
         self._order: dict[Group, list[_SortKey]] = {group: [] for group in GROUPS}
         self._held: dict[str, Entry] = {}
+        self._gone: set[str] = set()
         self._answered_runs: set[str] = set()
         self._touched = False  # whether a listed entry was placed, taken out or exchanged since the last edits
         self._total: int | None = None
@@ -88,7 +90,7 @@ class Requests:
     @property
     def listed(self) -> int:
         """How many of them are in the list."""
-        return sum(not entry.gone for entry in self._entries.values())
+        return len(self._entries) - len(self._gone)
 
     @property
     def new_count(self) -> int:
@@ -111,11 +113,14 @@ class Requests:
     def get(self, pause_id: str) -> Entry | None:
         return self._entries.get(pause_id) or self._held.get(pause_id)
 
-    def of_run(self, run_id: str) -> list[Pause]:
-        """The open questions of one run, listed or held back, oldest first."""
-        known = [*self._entries.values(), *self._held.values()]
-        found = [entry.pause for entry in known if entry.pause.run_id == run_id and not entry.gone]
-        return sorted(found, key=lambda pause: (pause.asked_at, pause.id))
+    def number_of(self, pause_id: str) -> int | None:
+        """Which one of the listed questions it is, counting from 1; None if it is not listed."""
+        entry = self._entries.get(pause_id)
+        if entry is None:
+            return None
+        before = GROUPS[: GROUPS.index(entry.group)]
+        here = bisect_left(self._order[entry.group], self._keys[pause_id])
+        return sum(len(self._order[group]) for group in before) + here + 1
 
     def apply(self, batch: Batch, *, reading: str | None = None) -> list[Edit[Row]]:
         """Take in what the runtime says. The question being read stays listed when it closes, as ``gone``."""
@@ -175,6 +180,7 @@ class Requests:
     def _reset(self, batch: Batch) -> list[Edit[Row]]:
         before = {**self._entries, **self._held}
         self._entries.clear()
+        self._gone.clear()
         self._keys.clear()
         self._held.clear()
         for order in self._order.values():
@@ -236,9 +242,14 @@ class Requests:
     def _exchange(self, entry: Entry) -> None:
         self._touched = True
         self._entries[entry.id] = entry
+        if entry.gone:
+            self._gone.add(entry.id)
+        else:
+            self._gone.discard(entry.id)
 
     def _take_out(self, pause_id: str) -> None:
         self._touched = True
+        self._gone.discard(pause_id)
         entry = self._entries.pop(pause_id)
         order = self._order[entry.group]
         del order[bisect_left(order, self._keys.pop(pause_id))]
@@ -263,7 +274,7 @@ class Requests:
         found: list[Row] = []
         for group in GROUPS:
             if self._order[group]:
-                found.append(Header(group))
+                found.append(_HEADS[group])
                 found.extend(self._entries[pause_id] for _, pause_id in self._order[group])
         return found
 

@@ -77,13 +77,11 @@ class Inbox(QObject):
 
     def place(self, pause_id: str | None) -> str:
         """Where a question is in the list, in words; empty if it is not in it."""
-        ids = [row.id for row in self._table.rows if isinstance(row, Entry)]
-        if pause_id not in ids or self.waiting is None:
+        number = self._requests.number_of(pause_id) if pause_id else None
+        if number is None or self.waiting is None:
             return ""
         locale = QLocale()
-        return self.tr("{0} of {1} waiting").format(
-            locale.toString(ids.index(pause_id) + 1), locale.toString(self.waiting)
-        )
+        return self.tr("{0} of {1} waiting").format(locale.toString(number), locale.toString(self.waiting))
 
     def take(self, batch: Batch, reading: str | None) -> None:
         self._apply(self._requests.apply(batch, reading=reading))

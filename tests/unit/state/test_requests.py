@@ -196,6 +196,8 @@ class RequestsMachine(RuleBasedStateMachine):
         assert {entry.id for entry in entries(self.requests)} == self.listed | self.gone
         assert self.requests.listed == len(self.listed)
         assert self.requests.new_count == len(set(self.open) - self.listed)
+        numbers = [self.requests.number_of(entry.id) for entry in entries(self.requests)]
+        assert numbers == list(range(1, len(numbers) + 1))
 
     @invariant()
     def heads_lead_groups_in_order(self) -> None:
