@@ -25,7 +25,7 @@ from runtime_core.engine.frames import DurableFrame, Outcome, Place, note
 from runtime_core.engine.ledger import Ledger
 from runtime_core.engine.losses import Losses
 from runtime_core.engine.parking import SHORT_WAIT_S, Waits, due_of, due_time
-from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind
+from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind, RecordedCall
 from runtime_core.journal.base import Claim, Fenced, Journal
 from runtime_core.wire.json import JsonText, dumps
 from runtime_core.wire.runs import PAUSE_KINDS, Entry, PauseRow, RunStatus, SlotPath, slot
@@ -55,7 +55,7 @@ class RunDriver:
         self._asked: dict[SlotPath, PauseRow] = {}
         self._waits = Waits()
         self._sleeping: dict[SlotPath, tuple[DurableFrame, HandlerCall]] = {}
-        self._active: set[SlotPath] = set()
+        self._active: dict[SlotPath, HandlerCall] = {}
         self._losses = Losses()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending: asyncio.Task[None] | None = None
@@ -96,6 +96,7 @@ class RunDriver:
         busy = [task for task in self._tasks if not task.done()]
         if busy and not self._closed:
             await asyncio.wait(busy, timeout=grace_s)
+        await self._ledger.drained()
         if self._ending is not None:
             await asyncio.wait({self._ending})
         if self._closed:
@@ -141,9 +142,13 @@ class RunDriver:
 
     def on_called(self, frame: DurableFrame, call: HandlerCall) -> None:
         at = slot(frame.path, call.seq)
-        if self._closed or self._stopping or at in self._active or self._ledger.has_result((frame.path, call.seq)):
-            return  # its result comes without being asked for
-        self._active.add(at)
+        if self._closed or self._stopping:
+            return
+        known = self._active.get(at) or self._ledger.result((frame.path, call.seq))
+        if known is not None:
+            self._attach(frame, call, known)
+            return
+        self._active[at] = call
         if call.outcome is not None:
             self._spans.start(at, call.kind, call.name, call.args)
             self._complete(frame, call, call.outcome)
@@ -158,6 +163,12 @@ class RunDriver:
         else:
             self._spans.start(at, call.kind, divergences.span_name(call.kind, call.name), call.args)
             self._complete(frame, call, (False, durable_forbidden(call.kind)))
+
+    def _attach(self, frame: DurableFrame, call: HandlerCall, known: HandlerCall | Entry) -> None:
+        """A fresh process asks for a call that is being executed, or whose result is on its way: nothing to do."""
+        if (known.kind, known.name) != (call.kind, call.name):
+            recorded = RecordedCall(call.seq, known.kind, known.name, known.digest)
+            self.on_diverged(frame, Divergence(call.seq, recorded, call))
 
     def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
         note(self._origin, frame.place, kind, value)
@@ -211,7 +222,7 @@ class RunDriver:
         self._ledger.record(entry, partial(self._completed, frame, at, entry))
 
     def _completed(self, frame: DurableFrame, at: SlotPath, entry: Entry) -> None:
-        self._active.discard(at)
+        self._active.pop(at, None)
         if not self._closed and self._lives(frame):
             frame.deliver(entry)
 

@@ -64,8 +64,8 @@ class Ledger:
     def started(self, path: SlotPath) -> Sequence[Entry]:
         return [entry for entry in self._started.values() if entry.path == path]
 
-    def has_result(self, key: EntryKey) -> bool:
-        return key in self._finished
+    def result(self, key: EntryKey) -> Entry | None:
+        return self._finished.get(key)
 
     def intent(self, key: EntryKey) -> Entry | None:
         """The entry of a call that was started and has no result."""

@@ -192,6 +192,35 @@ return await slow
     play(story())
 
 
+def test_a_handler_that_changes_its_mind_in_a_fresh_process_diverges(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable(
+        "fickle",
+        py=f"""
+import os
+seen = await ctx.step('first', lambda: os.getpid())
+fresh = os.getpid() != seen
+call = ctx.call_tool('other' if fresh else 'slow', {{}})
+if not fresh:
+    await ctx.call_tool('other', {{}})
+    {DIE}
+return await call
+""",
+        tools=("slow", "other"),
+    )
+    repo.tool("slow", ts="await new Promise(r => setTimeout(r, 5000)); return 1;", effect="read")
+    repo.tool("other", ts="return 2;", effect="read")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            reply = await desk.run("fickle")
+            assert reply["outcome"]["kind"] == "diverged"
+            assert reply["outcome"]["code"] == "replay-diverged"
+            assert 'callTool "slow"' in reply["outcome"]["reason"]
+
+    play(story())
+
+
 def test_a_handler_that_always_takes_its_process_down_fails_its_run(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "repo")
     repo.durable("dies", py=DIE)
