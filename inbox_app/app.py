@@ -89,6 +89,7 @@ async def _main(
     tasks = loop.Tasks()
     desk = Desk(window, RequestPane(theme), theme, tasks.spawn, drafts, Outbox())
     tasks.on_error = desk.report
+    faults = loop.Faults(desk.report)
     collector = loop.Collector(window)
     desk.listed.connect(listed.set)
     if drafts.problem:
@@ -104,6 +105,7 @@ async def _main(
         await desk.close()
         await tasks.close()
         drafts.close()
+        faults.close()
         collector.close()
 
 

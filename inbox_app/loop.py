@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from types import TracebackType
 from typing import Any
 
 from PySide6.QtCore import QEventLoop, QObject, QTimer, Slot
@@ -65,6 +66,32 @@ class Tasks:
             _log.error("the task %s failed", task.get_name(), exc_info=error)
             if self.on_error is not None:
                 self.on_error(error)
+
+
+class Faults:
+    """Errors that nobody awaited or caught, of slots and of callbacks: logged, then told to ``on_error``."""
+
+    def __init__(self, on_error: Callable[[BaseException], None]) -> None:
+        self._on_error = on_error
+        self._before = sys.excepthook
+        sys.excepthook = self._on_uncaught
+        asyncio.get_running_loop().set_exception_handler(self._on_context)
+
+    def close(self) -> None:
+        sys.excepthook = self._before
+
+    def _on_uncaught(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            self._before(kind, error, trace)
+            return
+        _log.error("uncaught", exc_info=(kind, error, trace))
+        self._on_error(error)
+
+    def _on_context(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        _log.error("%s", context.get("message"), exc_info=error)
+        if isinstance(error, BaseException):
+            self._on_error(error)
 
 
 class Collector(QObject):

@@ -87,6 +87,18 @@ def QT_TRANSLATE_NOOP(context: str, text: str) -> str:
     return text
 
 
+def menu_title(menu: Menu) -> str:
+    """The translated name of a menu, with the mark of its access key."""
+    titles: dict[Menu, str] = {
+        "Inbox": QT_TRANSLATE_NOOP("menus", "&Inbox"),
+        "Request": QT_TRANSLATE_NOOP("menus", "Re&quest"),
+        "Run": QT_TRANSLATE_NOOP("menus", "&Run"),
+        "View": QT_TRANSLATE_NOOP("menus", "&View"),
+        "Help": QT_TRANSLATE_NOOP("menus", "&Help"),
+    }
+    return QCoreApplication.translate("menus", titles[menu])
+
+
 def always(desk: Desk) -> bool:
     return True
 

@@ -257,8 +257,10 @@ class Desk(QObject):
             mark, until = self._mark_of(pause.id)
             if mark:
                 self._inbox.mark(pause.id, mark, until)
-        if batch.reset and not first:
+        if batch.reset:
             self._history.forget()
+            if self._window.view == "history":
+                self._history.load()
         for run in batch.runs:
             self._history.add(run)
         self._reading.take(batch)

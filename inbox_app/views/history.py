@@ -76,7 +76,7 @@ class History(QObject):
     async def _read(self) -> None:
         try:
             gateway = self._gateway()
-            if gateway is None:
+            if gateway is None:  # the first batch asks again
                 return
             page = await gateway.runs(finished=True, limit=PAGE, cursor=self._cursor if self._loaded else None)
         except GatewayError as error:

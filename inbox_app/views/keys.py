@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QKeySequence
 
-from inbox_app.commands.base import MENUS, Command
+from inbox_app.commands.base import MENUS, Command, menu_title
 from inbox_app.commands.registry import COMMANDS
 
 Group = tuple[str, list[tuple[str, list[str]]]]
@@ -22,7 +22,7 @@ def key_groups(commands: Sequence[Command] = COMMANDS) -> list[Group]:
             if command.menu == menu and command.shortcuts:
                 lines.setdefault(command.translated(), []).append(_shown(command.shortcuts[0]))
         if lines:
-            title = menu or QCoreApplication.translate("menus", "On a card")
+            title = menu_title(menu).replace("&", "") if menu else QCoreApplication.translate("menus", "On a card")
             groups.append((title, [(what, _folded(keys)) for what, keys in lines.items()]))
     return groups
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inbox_app.commands.base import MENUS, QT_TRANSLATE_NOOP, Menu, ViewName
+from inbox_app.commands.base import MENUS, Menu, ViewName, menu_title
 from inbox_app.gateway.base import Health
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import (
@@ -52,14 +52,6 @@ if TYPE_CHECKING:
 
 START_SIZE = (1280, 772)
 HEALTH_WIDTH = 240
-
-_MENU_TITLES: dict[Menu, str] = {
-    "Inbox": QT_TRANSLATE_NOOP("menus", "&Inbox"),
-    "Request": QT_TRANSLATE_NOOP("menus", "Re&quest"),
-    "Run": QT_TRANSLATE_NOOP("menus", "&Run"),
-    "View": QT_TRANSLATE_NOOP("menus", "&View"),
-    "Help": QT_TRANSLATE_NOOP("menus", "&Help"),
-}
 
 
 class MainWindow(QMainWindow):
@@ -223,7 +215,7 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def _add_menu(self, name: Menu) -> QMenu:
-        menu = QMenu(QCoreApplication.translate("menus", _MENU_TITLES[name]), self)
+        menu = QMenu(menu_title(name), self)
         menu.setAccessibleName(menu.title().replace("&", ""))
         menu.aboutToShow.connect(self.menu_opened)
         self.menuBar().addMenu(menu)

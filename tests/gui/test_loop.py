@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 
 import pytest
 from PySide6.QtCore import QEventLoop, QObject
@@ -74,6 +75,25 @@ def test_a_nested_loop_inside_a_task_is_an_error(wheel: Wheel, qtbot: QtBot, kin
     qtbot.waitUntil(lambda: len(seen) == 1)
     assert isinstance(seen[0], NestedLoopError)
     assert "nest" in str(seen[0])
+
+
+def test_an_error_in_a_slot_or_a_callback_is_reported(
+    wheel: Wheel, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[str] = []
+    faults = loop.Faults(lambda error: seen.append(str(error)))
+    try:
+        sys.excepthook(ValueError, ValueError("in a slot"), None)
+        asyncio.get_running_loop().call_soon(fail_at_once)
+        qtbot.waitUntil(lambda: seen == ["in a slot", "in a callback"])
+    finally:
+        faults.close()
+        asyncio.get_running_loop().set_exception_handler(None)
+    assert len(caplog.records) == 2
+
+
+def fail_at_once() -> None:
+    raise ValueError("in a callback")
 
 
 def test_garbage_is_collected_on_the_thread_of_the_window(qtbot: QtBot) -> None:

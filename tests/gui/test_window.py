@@ -292,6 +292,15 @@ def test_history_lists_ended_runs_and_shows_the_chosen_one(start: Start, qtbot: 
     assert "6 ended" in texts(scene.window.history)
 
 
+def test_history_opened_before_the_runtime_is_there_fills_later(start: Start, qtbot: QtBot) -> None:
+    scene = start(gateway=FakeGateway([pause(1)], ended=scenes.ended()), wait=False)
+    scene.desk.show_view("history")
+    qtbot.waitUntil(lambda: scene.window.history.table.model().rowCount() == 5)
+    scene.gateway.push(Batch(opened=[pause(1)], reset=True, total=1))
+    qtbot.wait(50)
+    assert scene.window.history.table.model().rowCount() == 5
+
+
 def test_a_run_is_cancelled_only_by_its_button(start: Start, qtbot: QtBot) -> None:
     asked = pause(1)
     scene = start([asked, pause(2)])
