@@ -55,7 +55,10 @@ _ADD_ENTRY: Final = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(run_id, path, n) DO NOTHING"
 )
 _DROP_STARTED: Final = "DELETE FROM durable_entry WHERE run_id = ? AND path = ? AND n = ? AND state = 'started'"
-_PUT_SPAN: Final = f"INSERT OR REPLACE INTO span({SPAN}) VALUES ({marks(SPAN)})"
+_PUT_SPAN: Final = (
+    f"INSERT INTO span({SPAN}) VALUES ({marks(SPAN)}) ON CONFLICT(run_id, slot) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in SPAN.split(", ")[2:])
+)
 _OPEN_QUESTION: Final = f"""
     INSERT INTO durable_question({QUESTION}) VALUES ({marks(QUESTION)})
     ON CONFLICT(id) DO UPDATE SET spec = excluded.spec, fingerprint = excluded.fingerprint, names = excluded.names,
