@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP
-
-from inbox_app.commands.base import Command, Desk
+from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, Desk
 
 PICKS = 9
 

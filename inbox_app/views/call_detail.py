@@ -16,7 +16,7 @@ from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.segments import Segments
-from inbox_app.widgets.surface import Hairline, Surface
+from inbox_app.widgets.surface import Surface
 
 
 class CallDetail(Surface):
@@ -37,9 +37,8 @@ class CallDetail(Surface):
         top.addWidget(self._facts, 1)
         top.addWidget(self._parts)
         column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(SPACE_4), 0, theme.px(SPACE_4), theme.px(SPACE_3))
+        column.setContentsMargins(theme.px(SPACE_4), theme.px(SPACE_2), theme.px(SPACE_4), theme.px(SPACE_3))
         column.setSpacing(theme.px(SPACE_2))
-        column.addWidget(Hairline(theme, self))
         column.addLayout(top)
         column.addWidget(self._empty)
         column.addWidget(self._value, 1)

@@ -43,7 +43,6 @@ class RequestHead(QWidget):
         self._tag = _Tag(theme, self)
         self._connection = PlainLabel("", theme, "body", "text", self, strong=True)
         self._run = PlainLabel("", theme, "meta", "muted", self)
-        self._run.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._tool = PlainLabel("", theme, "mono", "muted", self, elide=True)
         self._title = MarkedLabel("", theme, "title", parent=self, lines=3)
         self._facts = QGridLayout()

@@ -34,15 +34,14 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from inbox_app.cards import bar_states
-from inbox_app.cards.bar_states import BarState
 from inbox_app.cards.decision_bar import DecisionBar
 from inbox_app.commands.base import TabName
-from inbox_app.gateway.base import Call, Decision, Pause, Run, RunDetail
-from inbox_app.models.wording import clock as time_of_day
+from inbox_app.gateway.base import Call, Decision, Pause, RunDetail
 from inbox_app.state.drafts import Draft
 from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import EDGE, Role
+from inbox_app.theme.tokens import EDGE
+from inbox_app.views import run_states
 from inbox_app.views.call_pane import CallPane
 from inbox_app.views.card_page import CardPage
 from inbox_app.views.decision_list import DecisionList
@@ -54,17 +53,6 @@ from inbox_app.widgets.surface import Hairline, NeutralFrame
 from inbox_app.widgets.tab_strip import TabStrip
 
 TABS: Final[tuple[TabName, ...]] = ("card", "payload", "tree", "history")
-_ENDS: Final[dict[str, tuple[str, Role]]] = {
-    "completed": ("circle-check", "answered"),
-    "failed": ("triangle-alert", "failed"),
-    "diverged": ("triangle-alert", "failed"),
-    "cancelled": ("circle-x", "expired"),
-    "expired": ("timer-off", "expired"),
-    "awaiting-input": ("circle-pause", "waiting"),
-    "needs-attention": ("triangle-alert", "due"),
-    "sleeping": ("moon", "muted"),
-    "running": ("circle-dashed", "muted"),
-}
 
 
 class RequestPane(QWidget):
@@ -355,15 +343,14 @@ class RequestPane(QWidget):
         self._detail = detail
         run = detail.run
         if not again:
-            words = self._run_words(run)
+            words = run_states.title(run)
             self._head.show_run(run, words, production=self._production)
             self._home.setAccessibleName(words)
             self._take_focus()
             self._card_page.show_run(detail)
             self._payload_page.show_run(run)
             self._tabs.set_count(1, None)
-            icon, role = _ENDS.get(run.status, ("circle-question-mark", "muted"))
-            self._bar.show_state(BarState(icon, role, self._end_words(run)))
+            self._bar.show_state(run_states.bar(run))
         if first:
             self._calls.load(detail.calls)
         else:
@@ -373,25 +360,6 @@ class RequestPane(QWidget):
     def _show_history(self, detail: RunDetail) -> None:
         self._tabs.set_count(3, len(detail.decisions))
         self._decisions.show_decisions(detail.decisions)
-
-    def _run_words(self, run: Run) -> str:
-        words = {
-            "completed": self.tr("Completed"),
-            "failed": self.tr("Failed"),
-            "cancelled": self.tr("Cancelled"),
-            "expired": self.tr("Expired"),
-            "diverged": self.tr("Diverged"),
-            "sleeping": self.tr("Sleeping"),
-            "needs-attention": self.tr("Needs attention"),
-            "awaiting-input": self.tr("Waits for an answer"),
-            "running": self.tr("Running"),
-        }
-        return self.tr("{tool}: {state}").format(tool=run.tool, state=words.get(run.status, reveal(run.status)))
-
-    def _end_words(self, run: Run) -> str:
-        if run.finished_at is None:
-            return self.tr("Nothing to answer here now")
-        return self.tr("Ended {time}. Nothing to answer").format(time=time_of_day(run.finished_at))
 
     def _set_closed(self, closed: bool) -> None:
         self._card_page.set_closed(closed)

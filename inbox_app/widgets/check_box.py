@@ -30,6 +30,7 @@ class CheckBox(QCheckBox):
         self._theme = theme
         self._kind: FontKind = font
         self._ring = False
+        self.setAccessibleName(text)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self.update)
 
