@@ -102,6 +102,7 @@ class KeysDialog(SheetDialog):
         inner.setAutoFillBackground(False)
         area.viewport().setAutoFillBackground(False)
         self.column.addWidget(area, 1)
+        self.column.addSpacing(theme.px(SPACE_2))
         close = ActionButton(theme, self.tr("Close"), "outline", "Esc", self)
         close.clicked.connect(self.reject)
         row = QHBoxLayout()
