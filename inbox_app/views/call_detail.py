@@ -31,6 +31,7 @@ class CallDetail(Surface):
         )
         self._value = PayloadView(theme, self.tr("Value of the call"), parent=self)
         self._empty = PlainLabel("", theme, "body", "muted", self, wrap=True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         top = QHBoxLayout()
         top.setSpacing(theme.px(SPACE_3))
         top.addWidget(self._name)

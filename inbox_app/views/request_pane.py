@@ -38,7 +38,7 @@ from inbox_app.cards.decision_bar import DecisionBar
 from inbox_app.commands.base import TabName
 from inbox_app.gateway.base import Call, Decision, Pause, RunDetail
 from inbox_app.state.drafts import Draft
-from inbox_app.state.outbox import Sending, Wish
+from inbox_app.state.outbox import Sending
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import EDGE
 from inbox_app.views import run_states
@@ -46,6 +46,7 @@ from inbox_app.views.call_pane import CallPane
 from inbox_app.views.card_page import CardPage
 from inbox_app.views.decision_list import DecisionList
 from inbox_app.views.payload_page import PayloadPage
+from inbox_app.views.prepared import Prepared
 from inbox_app.views.request_head import RequestHead
 from inbox_app.widgets.empty_state import EmptyState
 from inbox_app.widgets.hidden_text import reveal
@@ -86,6 +87,7 @@ class RequestPane(QWidget):
         self._tabs = TabStrip(theme, self.tr("Parts of the request"), words, self._home)
         self._card_page = CardPage(theme, self._home)
         self._payload_page = PayloadPage(theme, self._home)
+        self._prepared = Prepared(self._card_page, self._payload_page)
         self._calls = CallPane(theme, clock=clock, parent=self._home)
         self._decisions = DecisionList(theme, self._home)
         self._pages = QStackedWidget(self._home)
@@ -138,12 +140,8 @@ class RequestPane(QWidget):
         self._whole.setCurrentWidget(self._home)
         self._payload_page.show_pause(pause, self._draft.edits)
         self._tabs.set_count(1, _count(pause))
-        card = self._card_page.show_pause(pause, whole_question=self._head.is_title_cut)
-        card.restore(self._draft)
-        if self._card_page.note is not None:
-            self._card_page.note.blockSignals(True)
-            self._card_page.note.setText(self._draft.note)
-            self._card_page.note.blockSignals(False)
+        self._card_page.show_pause(pause, whole_question=self._head.is_title_cut)
+        self._prepared.restore(self._draft)
         self._tabs.setCurrentIndex(0)
         self._bar.open(pause.connection, production=production)
         self._set_closed(not pause.eligible)
@@ -151,7 +149,7 @@ class RequestPane(QWidget):
             self._bar.show_state(bar_states.not_yours(reveal(pause.reason)))
         if detail is not None:
             self.set_detail(detail)
-        self._show_edits()
+        self._prepared.show_edits(pause)
         self._offer()
 
     def update_pause(self, pause: Pause) -> None:
@@ -367,59 +365,21 @@ class RequestPane(QWidget):
 
     def _offer(self) -> None:
         """Tell the bar what would be sent, built from what is shown and nothing else."""
-        pause, card = self._pause, self._card_page.card
-        if pause is None or card is None:
-            return
-        picked = card.picked()
-        problem = card.problem()
-        wrong = self._payload_page.problem()
-        if wrong:
-            problem = self.tr("Correct the edit to send")
-        if picked is None or wrong:
-            self._bar.offer(None, problem)
-        else:
-            has_edits = self._payload_page.has_edits
-            self._bar.offer(
-                Wish(
-                    pause,
-                    picked.value,
-                    picked.label,
-                    edits=self._payload_page.edits() if has_edits else None,
-                    has_edits=has_edits,
-                    note=self._note(),
-                ),
-                problem,
-            )
-        self.state_changed.emit()
-
-    def _note(self) -> str:
-        return self._card_page.note.text() if self._card_page.note is not None else ""
-
-    def _show_edits(self) -> None:
-        pause = self._pause
-        if pause is None or not pause.allow_edits or self._payload_page.problem():
-            return
-        edited = self._payload_page.has_edits
-        self._card_page.show_edited(self._payload_page.edits() if edited else pause.context, edited=edited)
-
-    def _keep_draft(self) -> None:
-        pause, card = self._pause, self._card_page.card
-        if pause is None or card is None:
-            return
-        draft = card.draft(Draft(pause.id, pause.fingerprint, note=self._note()))
-        self._draft = Draft(
-            draft.pause_id, draft.fingerprint, draft.pick, draft.text, self._payload_page.draft_text(), draft.note
-        )
-        self.draft_changed.emit(self._draft)
+        if self._pause is not None:
+            self._bar.offer(*self._prepared.wish(self._pause))
+            self.state_changed.emit()
 
     @Slot()
     def _on_changed(self) -> None:
-        self._offer()
-        self._keep_draft()
+        if self._pause is not None:
+            self._offer()
+            self._draft = self._prepared.draft(self._pause)
+            self.draft_changed.emit(self._draft)
 
     @Slot()
     def _on_edited(self) -> None:
-        self._show_edits()
+        if self._pause is not None:
+            self._prepared.show_edits(self._pause)
         self._on_changed()
 
     @Slot(bool)

@@ -12,8 +12,8 @@ from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import FOCUS_RING, SPACE_2, SPACE_4
 from inbox_app.widgets.call_delegate import CallDelegate
 
-WIDTHS = {STATE: 208, TIME: 64, OUTPUT: 64, BAR: 264}
-NARROW_WIDTHS = {STATE: 176, TIME: 56, OUTPUT: 56, BAR: 140}
+WIDTHS = {STATE: 208, TIME: 72, OUTPUT: 72, BAR: 264}
+NARROW_WIDTHS = {STATE: 176, TIME: 72, OUTPUT: 60, BAR: 140}
 CALL_LEAST = 200
 HEAD_HEIGHT = 28
 
