@@ -53,16 +53,14 @@ class KeyWatch(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
-        if kind in _KEY_DOWN:
-            assert isinstance(event, QKeyEvent)
+        if kind in _KEY_DOWN and isinstance(event, QKeyEvent):
             if not self.is_any_down:
                 self._down.clear()
             self._down.add(_key(event))
             self._pressed_at = self._clock()
             if kind == QEvent.Type.KeyPress and _is_typing(watched, event):
                 self._typed_at = self._clock()
-        elif kind == QEvent.Type.KeyRelease:
-            assert isinstance(event, QKeyEvent)
+        elif kind == QEvent.Type.KeyRelease and isinstance(event, QKeyEvent):
             if not event.isAutoRepeat():
                 self._down.discard(_key(event))
         elif kind == QEvent.Type.InputMethod:

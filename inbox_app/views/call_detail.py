@@ -22,7 +22,6 @@ from inbox_app.widgets.surface import Surface
 class CallDetail(Surface):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, "card", parent)
-        self._node: Node | None = None
         self._call: Call | None = None
         self._name = PlainLabel("", theme, "body", "text", self, strong=True)
         self._facts = PlainLabel("", theme, "meta", "muted", self, elide=True)

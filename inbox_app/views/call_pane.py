@@ -99,10 +99,6 @@ class CallPane(QWidget):
             self._view.show_number(chosen)
         self._refresh()
 
-    def update_all(self, calls: Sequence[Call]) -> None:
-        """The same run, read again: what is shown stays where it is."""
-        self.apply(calls)
-
     def apply(self, calls: Sequence[Call]) -> None:
         """Changes of the shown run; they are taken over together after `BATCH_MS`."""
         for call in calls:
@@ -115,11 +111,6 @@ class CallPane(QWidget):
         number = self._model.calls.number(call_id)
         if number is not None:
             self._clear_filters()
-            self._view.show_number(number)
-
-    def show_waiting(self) -> None:
-        number = next((node for node in self._model.calls.walk() if self._leads_to_card(node)), None)
-        if number is not None:
             self._view.show_number(number)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -255,6 +255,8 @@ class RequestPane(QWidget):
     def show_tab(self, tab: TabName) -> None:
         self._tabs.setCurrentIndex(TABS.index(tab))
         if tab == "tree":
+            if self._pause is not None:
+                self._calls.show_call(_call_id(self._pause))
             self._calls.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def leave(self) -> bool:
@@ -409,8 +411,7 @@ class RequestPane(QWidget):
     @Slot(str)
     def _on_go_to_card(self, call_id: str) -> None:
         pauses = self._detail.pauses if self._detail is not None else ()
-        suffix = call_id.replace("/", "-")
-        found = [item for item in pauses if item.id.rpartition(".")[2] == suffix] or list(pauses[:1])
+        found = [item for item in pauses if _call_id(item) == call_id] or list(pauses[:1])
         if self._pause is not None and (not found or found[0].id == self._pause.id):
             self._tabs.setCurrentIndex(0)
         elif found:
@@ -437,6 +438,11 @@ class RequestPane(QWidget):
     def _on_rest(self) -> None:
         self._tabs.setCurrentIndex(0)
         self._card_page.show_rest()
+
+
+def _call_id(pause: Pause) -> str:
+    """The call that asks, read from a pause id such as ``RUN.3-1``; of no use for other ids."""
+    return pause.id.removeprefix(f"{pause.run_id}.").partition(".")[0].replace("-", "/")
 
 
 def _content(pause: Pause) -> tuple[object, ...]:

@@ -7,7 +7,6 @@ Line breaks and tabs are ordinary; a long run of blanks becomes one mark that co
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -123,12 +122,6 @@ def count_hidden(text: str) -> int:
 def is_blank(text: str) -> bool:
     """Whether there is nothing to see: only blanks and hidden characters."""
     return _NOTHING.fullmatch(text) is not None
-
-
-def first_hidden(text: str) -> tuple[str, str] | None:
-    """Code point and name of the first hidden character."""
-    hit = _HIDDEN_ONE.search(text)
-    return (_name(hit[0]), unicodedata.name(hit[0], "a control character").lower()) if hit else None
 
 
 def tag_formats(tags: list[Tag], theme: Theme) -> list[QTextLayout.FormatRange]:

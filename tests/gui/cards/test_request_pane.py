@@ -179,3 +179,15 @@ def test_every_palette_draws_every_part(bench: Bench, name: str) -> None:
         for tab in ("card", "payload", "tree", "history"):
             bench.pane.show_tab(tab)
             assert not bench.pane.grab().isNull()
+
+
+def test_showing_the_tree_selects_the_call_that_asks(bench: Bench) -> None:
+    asked = pause(id="dur_1.2-0", run_id="dur_1")
+    bench.show(asked)
+    calls = [*CALLS, call("2", name="child"), call("2/0", parent="2", name="asker", kind="input", state="waiting")]
+    bench.pane.set_detail(detail(run(id="dur_1", status="awaiting-input"), pauses=[asked], calls=calls))
+    bench.press("t")
+    assert tabs(bench).currentIndex() == 2
+    view = bench.pane.calls.view
+    assert view.currentIndex().data() == "asker"
+    assert view.hasFocus()
