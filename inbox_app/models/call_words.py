@@ -8,7 +8,7 @@ from typing import Final
 from PySide6.QtCore import QCoreApplication
 
 from inbox_app.gateway.base import Call
-from inbox_app.state.calls import Calls, Node
+from inbox_app.state.calls import Calls, Node, is_waiting
 from inbox_app.theme.tokens import Role
 from inbox_app.widgets.hidden_text import reveal
 
@@ -56,7 +56,7 @@ def state(calls: Calls, node: Node) -> State:
         return State("unlink", "due", translate("calls", "its parent is below it"))
     if node.mark == "duplicate":
         return State("copy", "due", translate("calls", "second call with id {id}").format(id=_short(call.id)))
-    if call.state == "waiting":
+    if is_waiting(call):
         if call.kind in ("sleep", "timer"):
             return State("moon", "waiting", translate("calls", "sleeping"))
         return State("circle-pause", "waiting", translate("calls", "waiting"))
@@ -64,7 +64,7 @@ def state(calls: Calls, node: Node) -> State:
         return State("circle-pause", "waiting", translate("calls", "waiting below"))
     if call.state == "failed":
         return _failed(call)
-    if call.state == "running":
+    if call.state in ("running", "waiting"):
         return State("circle-dashed", "text", translate("calls", "running"))
     if call.state == "cancelled":
         return State("circle-x", "expired", translate("calls", "cancelled"))

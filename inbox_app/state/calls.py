@@ -151,7 +151,7 @@ class Calls:
         if self._above_waiting is None:
             above: set[int] = set()
             for node in self._nodes[2:]:
-                if node.call.state == "waiting":
+                if is_waiting(node.call):
                     self._add_path(node.parent, above)
             self._above_waiting = above
         return number in self._above_waiting
@@ -312,7 +312,8 @@ def is_error(call: Call) -> bool:
 
 
 def is_waiting(call: Call) -> bool:
-    return call.state == "waiting"
+    """Whether the call itself waits; a tool that waits does so for something below it."""
+    return call.state == "waiting" and call.kind not in ("tool", "subagent")
 
 
 def is_replayed(call: Call) -> bool:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from inbox_app.models import call_words
 from inbox_app.models.call_tree import BAR, CALL, OUTPUT, STATE, TIME, CallTree
-from inbox_app.state.calls import Node
+from inbox_app.state.calls import Node, is_waiting
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import ICON_SMALL, ROW_TREE, SPACE_2, SPACE_4, Role
 
@@ -155,18 +155,18 @@ class CallDelegate(QStyledItemDelegate):
         left = rect.x() + line.position(call.started_at) * rect.width()
         right = rect.x() + line.position(max(end, call.started_at)) * rect.width()
         height = theme.px(BAR_HEIGHT)
-        hollow = call.replayed or call.state == "waiting"
+        hollow = call.replayed or is_waiting(call)
         width = max(right - left, theme.px(HOLLOW_LEAST if hollow else BAR_LEAST))
         left = min(left, rect.x() + rect.width() - width)
         bar = QRectF(left, rect.y() + (rect.height() - height) / 2, width, height)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_one_bar(painter, bar, node)
-        if call.state != "waiting":
+        if not is_waiting(call):
             self._paint_folds(painter, rect, bar, model)
 
     def _paint_one_bar(self, painter: QPainter, bar: QRectF, node: Node) -> None:
         theme, call = self._theme, node.call
-        if call.state == "waiting":
+        if is_waiting(call):
             pen = QPen(theme.color("waiting"), 1.5)
             pen.setDashPattern([2.0, 1.5])
             painter.setPen(pen)
@@ -211,4 +211,4 @@ class CallDelegate(QStyledItemDelegate):
 
 def has_link(node: Node) -> bool:
     """Whether a row leads to a question that waits for a person."""
-    return node.call.state == "waiting" and call_words.asks_person(node.call) and not node.mark
+    return is_waiting(node.call) and call_words.asks_person(node.call) and not node.mark

@@ -156,3 +156,12 @@ def test_fifty_thousand_calls_and_a_wide_parent() -> None:
     last = model.index(29_999, 0, model.index(7, 0, top))
     assert last.data() == "m29999"
     assert last.parent().parent() == top
+
+
+def test_a_tool_that_waits_for_its_child_is_not_counted_as_waiting() -> None:
+    model = model_of(
+        call("", parent=None, name="top", state="waiting", seconds=None),
+        call("0", kind="approval", state="waiting", seconds=None),
+    )
+    assert [str(model.index_of(number, STATE).data()) for number in model.calls.walk()] == ["waiting below", "waiting"]
+    assert model.calls.counts["waiting"] == 1
