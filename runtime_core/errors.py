@@ -7,6 +7,6 @@
 """
 
 from runtime_core.repo.bundle import BundleError, Problem
-from runtime_core.wire.codes import COMPOSITE_CODES, HTTP_STATUS, RuntimeFault
+from runtime_core.wire.codes import COMPOSITE_CODES, RuntimeFault
 
-__all__ = ["COMPOSITE_CODES", "HTTP_STATUS", "BundleError", "Problem", "RuntimeFault"]
+__all__ = ["COMPOSITE_CODES", "BundleError", "Problem", "RuntimeFault"]

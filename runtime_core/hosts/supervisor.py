@@ -44,8 +44,10 @@ class HandlerHosts:
         self._is_closed = True
         await asyncio.gather(*(process.close() for process in list(self._all)))
 
-    def processes(self, repo: HostRepo) -> list[HostProcess]:
-        return [process for process, served in self._all.items() if served == repo]
+    @property
+    def processes(self) -> Mapping[HostProcess, HostRepo]:
+        """Every process that has not ended, and the code it serves."""
+        return dict(self._all)
 
     async def _process(self, repo: HostRepo, language: Language) -> HostProcess:
         key = (repo, language)

@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
-
-HTTP_STATUS: Final[Mapping[str, int]] = {
-    "VALIDATION_ERROR": 400,
-    "edits_not_allowed": 400,
-    "edits_invalid": 400,
-    "tool_not_durable": 400,
-    "unauthenticated": 401,
-    "answerer_not_allowed": 403,
-    "tool_not_invocable": 403,
-    "NOT_FOUND": 404,
-    "tool_not_found": 404,
-    "not_awaiting_input": 409,
-    "pause_superseded": 409,
-    "pause_expired": 409,
-    "run_cancelled": 409,
-    "content_changed": 409,
-    "idempotency_mismatch": 422,
-    "INTERNAL_ERROR": 500,
-    "data_folder_unusable": 500,
-    "data_folder_busy": 503,
-}
-"""Code -> HTTP status (contract decisions 3 and 4, sections 6.2 and 6.4)."""
 
 
 class RuntimeFault(Exception):  # noqa: N818
-    """A refusal with a code of the contract, a sentence that names what and what to do, and details.
+    """A refusal with a code of the contract (decisions 3, 4, section 6), a sentence that names what and what to do.
 
-    ``envelope()`` is the error body of contract decision 4.
+    Ours beside the contract's: ``data_folder_unusable`` and ``data_folder_busy``. ``details`` as in decision 4.
     """
 
     def __init__(self, code: str, message: str, **details: Any) -> None:
@@ -39,16 +16,6 @@ class RuntimeFault(Exception):  # noqa: N818
         self.code = code
         self.message = message
         self.details = details
-
-    @property
-    def status(self) -> int:
-        return HTTP_STATUS.get(self.code, 500)
-
-    def envelope(self) -> dict[str, Any]:
-        error: dict[str, Any] = {"code": self.code, "message": self.message}
-        if self.details:
-            error["details"] = self.details
-        return {"error": error}
 
 
 COMPOSITE_CODES: Final = (

@@ -32,7 +32,7 @@ CALLS = same(
 
 
 def _pids(bench: Bench, repo: HostRepo) -> list[int]:
-    return [running.pid for running in bench.hosts.processes(repo)]
+    return [running.pid for running, served in bench.hosts.processes.items() if served == repo]
 
 
 def test_a_handler_that_spins_is_found_and_the_others_go_on(
@@ -79,7 +79,7 @@ def test_a_killed_process_is_replaced(bench: Bench, language: str) -> None:
 
     async def scenario() -> None:
         leg = asyncio.create_task(RunDriver(bench.hosts, repo, entry(f"never.{language}"), durable=False).leg())
-        await until(lambda: bool(bench.hosts.processes(repo)))
+        await until(lambda: repo in bench.hosts.processes.values())
         await asyncio.sleep(0.05)
         os.kill(_pids(bench, repo)[0], signal.SIGKILL)
         failure = (await leg).failure
@@ -117,7 +117,7 @@ def test_each_revision_has_its_process_and_a_retired_one_finishes_first(bench: B
         await bench.hosts.retire(old)
         assert (await RunDriver(bench.hosts, new, entry(f"t.{language}")).leg()).result == "new"
         assert (await leg).result == "ok"
-        await until(lambda: not bench.hosts.processes(old))
+        await until(lambda: old not in bench.hosts.processes.values())
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 
@@ -131,7 +131,7 @@ def test_an_idle_process_ends(bench: Bench, language: str, monkeypatch: pytest.M
     async def scenario() -> None:
         for _ in range(2):
             assert (await RunDriver(bench.hosts, repo, entry(f"t.{language}")).leg()).result == "ok"
-            await until(lambda: not bench.hosts.processes(repo))
+            await until(lambda: repo not in bench.hosts.processes.values())
 
     bench.wait(scenario())
 
@@ -163,7 +163,7 @@ def test_a_closed_supervisor_starts_nothing_and_leaves_nothing(tmp_path: Path) -
     async def scenario() -> list[int]:
         hosts = HandlerHosts(tmp_path / "cache")
         await asyncio.gather(*(RunDriver(hosts, repo, entry(name)).leg() for name in ("t.py", "t.ts")))
-        pids = [running.pid for running in hosts.processes(repo)]
+        pids = [running.pid for running in hosts.processes]
         await hosts.close()
         with pytest.raises(HostUnavailable):
             await RunDriver(hosts, repo, entry("t.py")).leg()
@@ -187,7 +187,7 @@ ORPHAN = """
         hosts = HandlerHosts(Path(sys.argv[2]))
         repo = HostRepo(Path(sys.argv[1]), "r1")
         await RunDriver(hosts, repo, entry("ok." + sys.argv[3]), durable=False).leg()
-        print(hosts.processes(repo)[0].pid, flush=True)
+        print(next(iter(hosts.processes)).pid, flush=True)
         await RunDriver(hosts, repo, entry("spin." + sys.argv[3]), durable=False).leg()
 
     asyncio.run(main())

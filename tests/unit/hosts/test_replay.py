@@ -365,7 +365,7 @@ def test_a_process_killed_at_random_moments_loses_and_repeats_nothing(bench: Ben
             if kills < 8:
                 await asyncio.sleep(moments.uniform(0.01, 0.3))
                 kills += 1
-                for process in bench.hosts.processes(repo):
+                for process in bench.hosts.processes:
                     process.kill()
             outcome = await leg
             if outcome.failure is None:

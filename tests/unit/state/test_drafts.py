@@ -50,7 +50,9 @@ def test_an_emptied_draft_is_gone(tmp_path: Path) -> None:
     drafts.put(Draft("p", pick=1))
     drafts.put(Draft("p"))
     drafts.close()
-    assert Drafts(tmp_path / "desk.db").get("p") is None
+    again = Drafts(tmp_path / "desk.db")
+    assert again.get("p") is None
+    again.close()
 
 
 def test_a_pick_is_only_good_for_the_question_it_was_made_for() -> None:
@@ -76,6 +78,7 @@ def test_a_file_that_is_no_data_base_is_named(tmp_path: Path) -> None:
     assert drafts.problem is not None
     assert str(path) in drafts.problem
     assert path.read_bytes() == b"this is not sqlite" * 100
+    drafts.close()
 
 
 def test_rows_of_another_version_are_left_alone(tmp_path: Path) -> None:
