@@ -19,7 +19,7 @@ from inbox_app.views.main_window import MainWindow
 
 GRAB_SCALE = "2"
 GRAB_LIMIT_S = 60.0
-GRAB_SETTLE_S = 1.5
+GRAB_SETTLE_S = 1.0
 """A card arms 0.7 s after it was shown, and the calls of its run arrive a moment later."""
 
 

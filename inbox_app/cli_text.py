@@ -247,4 +247,4 @@ def _took(call: Call, now: float) -> str:
 
 def _marks(call: Call) -> str:
     message = visible(call.message) if call.message else ""
-    return ", ".join(word for word in ("replayed" if call.replayed else "", message) if word)
+    return ", ".join(word for word in ("replayed" if call.replayed and call.state == "ok" else "", message) if word)

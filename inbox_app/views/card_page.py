@@ -39,6 +39,7 @@ class CardPage(QScrollArea):
         self.card: Card | None = None
         self.note: QLineEdit | None = None
         self._payload: Payload | None = None
+        self._question: MarkedLabel | None = None
         self._seen = 0
         self._measure = QTimer(self)
         self._measure.setSingleShot(True)
@@ -51,11 +52,12 @@ class CardPage(QScrollArea):
         self.verticalScrollBar().valueChanged.connect(self._on_moved)
         self.verticalScrollBar().rangeChanged.connect(self._on_moved)
 
-    def show_pause(self, pause: Pause, *, whole_question: bool) -> Card:
-        """Build the page of one question; ``whole_question`` repeats it where the head had no room for all of it."""
+    def show_pause(self, pause: Pause) -> Card:
+        """Build the page of one question."""
         body = self._start()
-        if whole_question:
-            body.addLayout(self._inset(MarkedLabel(pause.question, self._theme, "body", parent=self._page)))
+        self._question = MarkedLabel(pause.question, self._theme, "body", parent=self._page)
+        self._question.setVisible(False)
+        body.addLayout(self._inset(self._question))
         card = make_card(self._theme, pause, self._page)
         card.changed.connect(self.changed)
         self.card = card
@@ -89,6 +91,11 @@ class CardPage(QScrollArea):
             body.addLayout(self._inset(given))
         self._finish(body)
 
+    def repeat_question(self, wanted: bool) -> None:
+        """Show the whole question where the head has no room for all of it."""
+        if self._question is not None:
+            self._question.setVisible(wanted)
+
     def show_edited(self, value: Json, *, edited: bool) -> None:
         """The payload as it will be sent."""
         if self._payload is not None:
@@ -119,7 +126,7 @@ class CardPage(QScrollArea):
         return super().eventFilter(watched, event)
 
     def _start(self) -> QVBoxLayout:
-        self.card = self.note = self._payload = None
+        self.card = self.note = self._payload = self._question = None
         self._seen = 0
         self._page = QWidget()
         self._page.setAutoFillBackground(False)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from PySide6.QtCore import QDateTime, QLocale, QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QDateTime, QLocale, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -35,6 +35,10 @@ class Fact:
 
 
 class RequestHead(QWidget):
+    """``title_fitted``: the title has another width, so `is_title_cut` may have changed."""
+
+    title_fitted = Signal()
+
     def __init__(self, theme: Theme, clock: Callable[[], float] = time.time, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
@@ -45,6 +49,7 @@ class RequestHead(QWidget):
         self._run = PlainLabel("", theme, "meta", "muted", self)
         self._tool = PlainLabel("", theme, "mono", "muted", self, elide=True)
         self._title = MarkedLabel("", theme, "title", parent=self, lines=3)
+        self._title.fitted.connect(self.title_fitted)
         self._facts = QGridLayout()
         self._facts.setContentsMargins(0, 0, 0, 0)
         self._facts.setHorizontalSpacing(theme.px(SPACE_3))

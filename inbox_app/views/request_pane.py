@@ -140,7 +140,8 @@ class RequestPane(QWidget):
         self._whole.setCurrentWidget(self._home)
         self._payload_page.show_pause(pause, self._draft.edits)
         self._tabs.set_count(1, _count(pause))
-        self._card_page.show_pause(pause, whole_question=self._head.is_title_cut)
+        self._card_page.show_pause(pause)
+        self._on_title_fitted()
         self._prepared.restore(self._draft)
         self._tabs.setCurrentIndex(0)
         self._bar.open(pause.connection, production=production)
@@ -302,6 +303,7 @@ class RequestPane(QWidget):
 
     def _connect(self) -> None:
         self._tabs.currentChanged.connect(self._on_tab_changed)
+        self._head.title_fitted.connect(self._on_title_fitted)
         self._card_page.changed.connect(self._on_changed)
         self._card_page.payload_wanted.connect(self._on_payload_wanted)
         self._card_page.unseen_changed.connect(self._bar.set_unseen)
@@ -370,6 +372,10 @@ class RequestPane(QWidget):
         if self._pause is not None:
             self._bar.offer(*self._prepared.wish(self._pause))
             self.state_changed.emit()
+
+    @Slot()
+    def _on_title_fitted(self) -> None:
+        self._card_page.repeat_question(self._head.is_title_cut)
 
     @Slot()
     def _on_changed(self) -> None:

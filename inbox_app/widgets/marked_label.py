@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from PySide6.QtCore import QPointF, QSize, Qt
-from PySide6.QtGui import QFont, QPainter, QPaintEvent, QPalette, QTextLayout, QTextOption
+from PySide6.QtCore import QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QPainter, QPaintEvent, QPalette, QResizeEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QWidget
 
 from inbox_app.theme.theme import Theme
@@ -17,7 +17,12 @@ MOST_CHARACTERS: Final = 5000
 
 
 class MarkedLabel(PlainLabel):
-    """Wraps at words, or anywhere within a long one. ``lines`` limits the height; `is_cut` says that it did."""
+    """Wraps at words, or anywhere within a long one. ``lines`` limits the height; `is_cut` says that it did.
+
+    ``fitted`` follows a change of the size it has.
+    """
+
+    fitted = Signal()
 
     def __init__(
         self,
@@ -75,6 +80,10 @@ class MarkedLabel(PlainLabel):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(self._theme.px(40), self._line_height)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fitted.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         layout = self._layout(self.width(), self._lines)

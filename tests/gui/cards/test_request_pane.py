@@ -45,6 +45,21 @@ def test_a_question_names_who_asks_and_what_happens_in_silence(bench: Bench) -> 
         assert part in texts
 
 
+def test_a_question_too_long_for_the_head_is_whole_in_the_body(bench: Bench) -> None:
+    bench.window.resize(820, 700)
+    words = "Should the nightly job of the eu-west region start again from its last checkpoint? " * 2
+    bench.show(pause(question=words))
+
+    def repeated() -> bool:
+        return shown(bench).count(words) == 2
+
+    assert not repeated()
+    bench.window.resize(420, 700)
+    bench.qtbot.waitUntil(repeated)
+    bench.window.resize(820, 700)
+    bench.qtbot.waitUntil(lambda: not repeated())
+
+
 def test_the_run_of_a_question_can_arrive_later(bench: Bench) -> None:
     asked = pause(id="dur_1.0", run_id="dur_1")
     bench.show(asked)
