@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
-from runtime_core.agents.scripted import ScriptedModel
 from runtime_core.agents.turns import Model, ModelUnusable
 
 SCRIPTED: Final = "scripted"
@@ -16,10 +15,7 @@ def choose_model(manifest: Mapping[str, Any], override: str | None, root: Path, 
     """The model of a repository: ``override`` (``scripted:FILE``, relative to ``cwd``) before ``models.main`` of the
     manifest (FILE relative to ``root``); None if neither names one. Raises `ModelUnusable`."""
     if override is not None:
-        provider, _, name = override.partition(":")
-        if provider != SCRIPTED or not name:
-            raise ModelUnusable(f"{_later(override)} Use --model scripted:FILE.json.")
-        return ScriptedModel.load(cwd / name)
+        return explicit_model(override, cwd)
     chosen = _main(manifest)
     if chosen is None:
         return None
@@ -28,7 +24,21 @@ def choose_model(manifest: Mapping[str, Any], override: str | None, root: Path, 
             f"amodal.json [models.main.provider]: {_later(str(chosen.get('provider')))} "
             'Use {"provider": "scripted", "model": "FILE.json"}, or --model scripted:FILE.json.'
         )
-    return ScriptedModel.load(_inside(root, str(chosen.get("model"))))
+    return _scripted(_inside(root, str(chosen.get("model"))))
+
+
+def explicit_model(spec: str, cwd: Path) -> Model:
+    """The model of ``scripted:FILE``, FILE relative to ``cwd``. Raises `ModelUnusable`."""
+    provider, _, name = spec.partition(":")
+    if provider != SCRIPTED or not name:
+        raise ModelUnusable(f"{_later(spec)} Use --model scripted:FILE.json.")
+    return _scripted(cwd / name)
+
+
+def _scripted(path: Path) -> Model:
+    from runtime_core.agents.scripted import ScriptedModel  # with pydantic: not before a model is wanted
+
+    return ScriptedModel.load(path)
 
 
 def _main(manifest: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -21,7 +21,6 @@ from runtime_core.engine.frames import (
 )
 from runtime_core.hosts.base import HandlerCall
 from runtime_core.repo.bundle import Agent, Tool
-from runtime_core.repo.params import check_params
 from runtime_core.spans.book import SpanBook
 from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import CallKind, slot
@@ -116,6 +115,8 @@ class Calls:
         return tool
 
     def _check(self, tool: Tool, params: JsonText) -> None:
+        from runtime_core.repo.params import check_params  # with jsonschema: not for commands that only look
+
         problem = check_params(tool, params)
         if problem is not None:
             raise CallFailed(

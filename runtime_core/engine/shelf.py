@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from runtime_core.repo.bundle import Bundle
-from runtime_core.repo.loader import load_bundle
 from runtime_core.repo.revision import TooLarge, stamp_of
 
 
@@ -32,12 +31,18 @@ class Shelf:
             stamp = await asyncio.to_thread(_stamp, root)
             if known is not None and stamp and stamp == self._stamps.get(root):
                 return known
-            bundle = await asyncio.to_thread(load_bundle, root)
+            bundle = await asyncio.to_thread(_load, root)
             self._stamps[root] = stamp
             self._bundles[root] = bundle
             if known is not None and known.revision != bundle.revision:
                 await self._replaced(known)
             return bundle
+
+
+def _load(root: Path) -> Bundle:
+    from runtime_core.repo.loader import load_bundle  # with pydantic and jsonschema: not for commands that only look
+
+    return load_bundle(root)
 
 
 def _absolute(root: Path) -> Path:
