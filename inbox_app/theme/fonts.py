@@ -14,11 +14,16 @@ BUNDLED_UI = "Inter"
 BUNDLED_MONO = "JetBrains Mono"
 _UI_FILES = ("Inter-Regular.otf", "Inter-SemiBold.otf", "Inter-Bold.otf")
 _MONO_FILES = ("JetBrainsMono-Regular.ttf", "JetBrainsMono-SemiBold.ttf")
+_REWRITING = ("calt", "liga", "clig", "dlig", "hlig", "frac", "numr", "dnom", "ordn")
+"""What a font does to Latin letters unasked: ``4x4`` as ``4×4``, ``->`` as an arrow. What joins letters stays (rlig)."""
 _LAST_RESORTS = frozenset({"", "DejaVu Sans", "Bitstream Vera Sans", "Liberation Sans", "FreeSans", "Nimbus Sans"})
 
 
 class Fonts:
-    """Font families and the scale of the interface; ``bundled`` ignores the system's font (tests, pictures)."""
+    """Font families and the scale of the interface; ``bundled`` ignores the system's font (tests, pictures).
+
+    Every font shows text as it was written: one glyph for one letter, whatever stands beside it.
+    """
 
     def __init__(self, *, bundled: bool) -> None:
         _load(*_MONO_FILES)
@@ -37,10 +42,10 @@ class Fonts:
         font.setPixelSize(round(FONT_SIZE[kind] * self.scale))
         if kind == "mono":
             font.setStyleHint(QFont.StyleHint.Monospace)
-            font.setFeature(QFont.Tag("liga"), 0)
-            font.setFeature(QFont.Tag("calt"), 0)
         else:
             font.setFeature(QFont.Tag("tnum"), 1)
+        for tag in _REWRITING:
+            font.setFeature(QFont.Tag(tag), 0)
         if strong or kind in STRONG_FONTS:
             font.setWeight(QFont.Weight.DemiBold)
         if kind == "title":

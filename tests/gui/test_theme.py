@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from PySide6.QtGui import QColor, QFontInfo, QPalette
+from PySide6.QtGui import QColor, QFont, QFontInfo, QPalette, QTextLayout
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from inbox_app.theme import icons, resources
+from inbox_app.theme.fonts import Fonts
 from inbox_app.theme.palettes import PALETTES, PaletteName
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import FONT_SIZE, Role
+from inbox_app.theme.tokens import FONT_SIZE, FontKind, Role
 
 SOURCES = Path(__file__).parents[2] / "inbox_app"
 SURFACES: tuple[Role, ...] = ("panel", "list", "card", "sunken", "hover", "selection")
@@ -108,6 +109,41 @@ def test_fonts_are_the_bundled_ones_and_figures_do_not_move(theme: Theme) -> Non
         assert QFontInfo(font).family() == ("JetBrains Mono" if kind == "mono" else "Inter")
     metrics = theme.metrics("meta")
     assert {metrics.horizontalAdvance(digit) for digit in "0123456789"} == {metrics.horizontalAdvance("0")}
+
+
+def glyphs(text: str, font: QFont) -> list[int]:
+    layout = QTextLayout(text, font)
+    layout.beginLayout()
+    layout.createLine()
+    layout.endLayout()
+    return [glyph for run in layout.glyphRuns() for glyph in run.glyphIndexes()]
+
+
+@pytest.mark.parametrize("kind", get_args(FontKind))
+@pytest.mark.parametrize("strong", [False, True])
+def test_text_is_drawn_letter_by_letter(theme: Theme, kind: FontKind, strong: bool) -> None:
+    font = theme.font(kind, strong=strong)
+    for text in ("4x4", "0x1F", "10x20", "->", "<-", "=>", "<=", "!=", "==", "-->", "www", "fi", "1/2", "1⁄2", "2nd"):
+        assert glyphs(text, font) == [glyph for letter in text for glyph in glyphs(letter, font)], text
+
+
+def test_a_font_of_the_system_is_literal_too(qapp: QApplication) -> None:
+    system = Fonts(bundled=False)
+    system.family = "DejaVu Sans"
+    font = system.font("body")
+    for text in ("office", "fi", "1⁄2", "->"):
+        assert glyphs(text, font) == [glyph for letter in text for glyph in glyphs(letter, font)], text
+
+
+def test_scripts_that_join_their_letters_still_do(qapp: QApplication) -> None:
+    system = Fonts(bundled=False)
+    system.family = "DejaVu Sans"
+    font = system.font("body")
+    if QFontInfo(font).family() != "DejaVu Sans":
+        pytest.skip("no font with Arabic letters that is known to join them")
+    joined, lam_alef = "\u0633\u0644\u0645", "\u0644\u0627"
+    assert sorted(glyphs(joined, font)) != sorted(glyph for letter in joined for glyph in glyphs(letter, font))
+    assert len(glyphs(lam_alef, font)) == 1
 
 
 def test_every_icon_named_in_the_sources_exists(theme: Theme) -> None:
