@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import click
 
-from inbox_app import cli_session
+from inbox_app import cli_arguments, cli_session
+from inbox_app.cli_arguments import TEXT
 from inbox_app.desktop.paths import data_folder
 from inbox_app.gateway.base import Answer, Gateway, GatewayError, Start
 
@@ -51,18 +52,23 @@ def _json(command: F) -> F:
 
 def _user(command: F) -> F:
     return click.option(
-        "--as", "user", metavar="USER", callback=_named, help="Act as this user (default: local:LOGIN)."
+        "--as",
+        "user",
+        type=TEXT,
+        metavar="USER",
+        callback=cli_arguments.named_user,
+        help="Act as this user (default: local:LOGIN).",
     )(command)
 
 
-def _named(_: click.Context, __: click.Parameter, user: str | None) -> str | None:
-    if user is not None and not user.strip():
-        raise click.BadParameter("a user has a name")
-    return user
-
-
 def _model(command: F) -> F:
-    return click.option("--model", metavar="SPEC", help="Model for subagents, e.g. scripted:FILE.json.")(command)
+    return click.option(
+        "--model",
+        type=TEXT,
+        metavar="SPEC",
+        callback=cli_arguments.usable_model,
+        help="Model for subagents, e.g. scripted:FILE.json.",
+    )(command)
 
 
 def _options(data: Path | None, as_json: bool, user: str | None = None, model: str | None = None) -> Options:
@@ -105,9 +111,11 @@ def check(path: Path, as_json: bool, data: Path | None) -> int:
 
 @cli.command()
 @click.argument("path", type=_FOLDER)
-@click.argument("tool")
-@click.option("--input", "given", default="{}", metavar="JSON", help="Input of the tool; @FILE reads a file, - stdin.")
-@click.option("--scope", default="", metavar="S", help="Scope the run belongs to.")
+@click.argument("tool", type=TEXT)
+@click.option(
+    "--input", "given", type=TEXT, default="{}", metavar="JSON", help="Input of the tool; @FILE reads a file, - stdin."
+)
+@click.option("--scope", type=TEXT, default="", metavar="S", help="Scope the run belongs to.")
 @click.option(
     "--lane", type=click.Choice(["direct", "invoke"]), default="direct", help="invoke: only tools with that trigger."
 )
@@ -133,14 +141,14 @@ def run(
     """
     from inbox_app import cli_runs
 
-    text = _json_option("--input", _read(given))
+    text = cli_arguments.json_text("--input", given)
     start = Start(tool=tool, input=text, repository=str(path.expanduser().absolute()), scope=scope, lane=lane)
     return cli_runs.run(_options(data, as_json, user, model), start)
 
 
 @cli.command("list")
 @click.option("--limit", type=click.IntRange(min=1), default=100, metavar="N", help="At most so many (100).")
-@click.option("--cursor", metavar="C", help="Go on after an earlier page.")
+@click.option("--cursor", type=TEXT, metavar="C", help="Go on after an earlier page.")
 @_json
 @_data
 def list_(limit: int, cursor: str | None, as_json: bool, data: Path | None) -> int:
@@ -151,7 +159,7 @@ def list_(limit: int, cursor: str | None, as_json: bool, data: Path | None) -> i
 
 
 @cli.command()
-@click.argument("session")
+@click.argument("session", type=TEXT)
 @click.option("--tree", is_flag=True, help="Show every call, nested.")
 @click.option(
     "--export", nargs=2, type=(click.Choice(["json"]), _FOLDER), metavar="json FILE", help="Write the run to FILE."
@@ -166,12 +174,14 @@ def show(session: str, tree: bool, export: tuple[str, Path] | None, as_json: boo
     return cli_runs.show(_options(data, as_json), session, tree=tree, export=target)
 
 
-@cli.command()
-@click.argument("session")
-@click.argument("value")
-@click.option("--edits", metavar="JSON", help="The complete edited copy of what the question is about.")
-@click.option("--note", default="", metavar="TEXT", help="A reason, kept with the answer.")
-@click.option("--pause", metavar="ID", help="Answer exactly this question of the run (default: the oldest).")
+@cli.command(cls=cli_arguments.WithNegativeNumbers)
+@click.argument("session", type=TEXT)
+@click.argument("value", type=TEXT)
+@click.option(
+    "--edits", type=TEXT, metavar="JSON", help="The complete edited copy of what the question is about; or @FILE, or -."
+)
+@click.option("--note", type=TEXT, default="", metavar="TEXT", help="A reason, kept with the answer.")
+@click.option("--pause", type=TEXT, metavar="ID", help="Answer this question of the run (default: the oldest).")
 @_model
 @_user
 @_json
@@ -189,8 +199,9 @@ def answer(
 ) -> int:
     """Answer a question.
 
-    Sends VALUE to the run SESSION and waits until the run ends or asks again. VALUE is JSON; a word that is not JSON
-    is sent as text. To send a number as text quote it twice: '"42"'. A value that starts with a dash follows a lone --.
+    Sends VALUE to the run SESSION and waits until the run ends or asks again. VALUE is JSON; what is not JSON is sent
+    as text. @FILE reads it from a file, - from the standard input. To send a number, or a text that starts with @,
+    as text quote it twice: '"42"'. A text that starts with a dash follows a lone --.
     Exit code: 0 completed, 3 waiting again, 1 refused or ended otherwise.
     """
     from inbox_app import cli_runs
@@ -198,9 +209,9 @@ def answer(
 
     given = Answer(
         run_id=session,
-        value=_value(value),
+        value=cli_arguments.answer_value(value),
         pause_id=pause,
-        edits=loads(_json_option("--edits", edits)) if edits is not None else None,
+        edits=loads(cli_arguments.json_text("--edits", edits)) if edits is not None else None,
         has_edits=edits is not None,
         note=note,
     )
@@ -208,7 +219,7 @@ def answer(
 
 
 @cli.command()
-@click.argument("session")
+@click.argument("session", type=TEXT)
 @_user
 @_json
 @_data
@@ -252,47 +263,9 @@ def _open_window(data: Path, agents: Sequence[Path], model: str | None) -> int:
     return run_window(gateway, desk_file=data / "desk.db")
 
 
-def _read(given: str) -> str | bytes:
-    """The text of ``--input``: as given, of a file after ``@``, or of the standard input for ``-``."""
-    if given == "-":
-        return sys.stdin.buffer.read()
-    if not given.startswith("@"):
-        return given
-    try:
-        return Path(given[1:]).read_bytes()
-    except OSError as error:
-        raise click.UsageError(f"--input: {given[1:]} cannot be read: {error.strerror}") from error
-
-
-def _json_option(name: str, text: str | bytes) -> str:
-    """JSON text, checked and with its digits kept."""
-    from runtime_core.wire.json import JsonError, dumps, loads
-
-    try:
-        return dumps(loads(text))
-    except JsonError as error:
-        raise click.UsageError(f"{name} is not JSON: {error}") from error
-
-
-def _value(text: str) -> Any:
-    """VALUE of an answer: JSON, else a bare text; what begins like an object, list or string has to be JSON."""
-    from runtime_core.wire.json import JsonError, loads
-
-    try:
-        text.encode()
-        return loads(text)
-    except UnicodeEncodeError:
-        raise click.UsageError("VALUE is not UTF-8 text") from None
-    except JsonError as error:
-        if text.lstrip()[:1] in ("{", "[", '"'):
-            raise click.UsageError(
-                f"VALUE is not JSON: {error}. To send it as text, quote it as a JSON string"
-            ) from error
-        return text
-
-
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The entry point: run one command and exit with its code."""
+    cli_session.hold_standard_streams()
     logging.getLogger().addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -304,19 +277,26 @@ def _run(arguments: list[str]) -> int:
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     as_json = "--json" in options
     try:
+        if not cli_session.can_write():
+            raise GatewayError("VALIDATION_ERROR", "The standard output is closed, so nothing was done.")
         code = cli.main(arguments, prog_name="operator-inbox", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else cli_session.DONE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "operator-inbox"
-        cli_session.report_usage(f"{error.format_message()} (see: {command} --help)", as_json=as_json)
+        message = f"{error.format_message()} (see: {command} --help)"
+        cli_session.report(GatewayError("VALIDATION_ERROR", message), as_json=as_json)
         return cli_session.USAGE
     except GatewayError as error:
         cli_session.report(error, as_json=as_json)
         return cli_session.REFUSED
     except (click.Abort, KeyboardInterrupt):
-        click.echo("operator-inbox: interrupted; unfinished runs stay in the data folder and go on later", err=True)
+        cli_session.complain("interrupted; unfinished runs stay in the data folder and go on later")
         return cli_session.INTERRUPTED
     except BrokenPipeError:  # the reader of our output has left
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return cli_session.REFUSED
+    except OSError as error:  # everything else that touches files says what is wrong with which
+        cli_session.report(cli_session.output_lost(error), as_json=as_json)
+        return cli_session.REFUSED
+    finally:
+        cli_session.drop_unwritten()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from inbox_app.cli_session import DONE, Options, command_line, exit_of, say, say_json, with_gateway
+from inbox_app.cli_session import DONE, Options, command_line, exit_of, output_lost, say, say_json, with_gateway
 from inbox_app.cli_text import indented, question_lines, run_lines, visible, waiting_table
 from inbox_app.gateway.base import Answer, GatewayError, Outcome, RunDetail, Start
 from runtime_core.wire.json import pretty
@@ -78,10 +78,15 @@ def show(options: Options, session: str, *, tree: bool, export: Path | None) -> 
 
 
 def _tell(outcome: Outcome, options: Options) -> int:
-    if options.as_json:
-        say_json(outcome.raw)
-    else:
-        say(_outcome_lines(outcome, options))
+    try:
+        if options.as_json:
+            say_json(outcome.raw)
+        else:
+            say(_outcome_lines(outcome, options))
+    except OSError as error:
+        session = outcome.run_id
+        hint = f" See the run with: {command_line('show', session, '--data', str(options.data))}" if session else ""
+        raise output_lost(error, hint) from error
     return exit_of(outcome.kind)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import shlex
@@ -91,14 +90,52 @@ def say_json(value: Any) -> None:
 
 
 def report(error: GatewayError, *, as_json: bool) -> None:
-    """One line on the error stream for each line of the message, or the contract's envelope (decision 4)."""
+    """One line on the error stream, or the contract's envelope (decision 4)."""
     if as_json:
-        click.echo(_envelope(error), err=True)
-        return
+        _to_errors(_envelope(error))
+    else:
+        complain(error.message or error.code)
+
+
+def complain(message: str) -> None:
+    """One line on the error stream, with nothing in it that could act on a terminal."""
     from inbox_app.cli_text import visible
 
-    for line in error.message.splitlines() or [error.code]:
-        click.echo(f"operator-inbox: {visible(line)}", err=True)
+    _to_errors(f"operator-inbox: {visible(message)}")
+
+
+def _to_errors(line: str) -> None:
+    with suppress(OSError):  # there is nobody left to tell
+        click.echo(line, err=True)
+
+
+def output_lost(error: OSError, hint: str = "") -> GatewayError:
+    return GatewayError("INTERNAL_ERROR", f"The output cannot be written: {error.strerror}.{hint}")
+
+
+def hold_standard_streams() -> None:
+    """Keep a closed standard stream's number from being given to a file of ours, which others would write into."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+
+
+def can_write() -> bool:
+    """Whether there is a standard output at all; Python has None for one that was closed."""
+    return sys.stdout is not None  # pyright: ignore[reportUnnecessaryComparison]
+
+
+def drop_unwritten() -> None:
+    """Let go of output that cannot be written, which Python would complain about once more when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None:  # pyright: ignore[reportUnnecessaryComparison]
+            continue
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _envelope(error: GatewayError) -> str:
@@ -108,13 +145,6 @@ def _envelope(error: GatewayError) -> str:
     if error.details:
         body["details"] = error.details
     return dumps({"error": body})
-
-
-def report_usage(message: str, *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps({"error": {"code": "VALIDATION_ERROR", "message": message}}), err=True)
-    else:
-        click.echo(f"operator-inbox: {message}", err=True)
 
 
 def has_display() -> bool:

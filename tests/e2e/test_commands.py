@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from runtime_core.wire.json import dumps
 from tests.e2e.driver import FIXTURES, Desk
 
 DESK = FIXTURES / "desk"
@@ -141,17 +142,35 @@ def test_the_review_of_the_seeds_runs_inline_with_its_subagents(desk: Desk) -> N
 
 
 def test_values_arrive_with_their_type_and_digits(desk: Desk) -> None:
-    for value, posted in (
-        ("yes", '"yes"'),
-        ("true", "true"),
-        ("12345678901234567890", "12345678901234567890"),
-        ("two words 🌍", '"two words \\ud83c\\udf0d"'),
-        ('{"n": [1, "1", 1.50]}', '{"n":[1,"1",1.50]}'),
-        ("", '""'),
-    ):
-        session = parked(desk, "ask_name")["sessionId"]
-        assert desk("answer", session, value).code == 0
-        assert f'"value":{posted},' in desk("show", session, "--json").out, value
+    session = parked(desk, "ask_on")["sessionId"]
+    text = "x" * 200_000
+    (desk.home / "long.txt").write_text(text + "\n")
+    (desk.home / "number.json").write_text("-1.50\n")
+    given = [
+        (["yes"], '"yes"'),
+        (["true"], "true"),
+        (["12345678901234567890"], "12345678901234567890"),
+        (["two words 🌍"], '"two words \\ud83c\\udf0d"'),
+        (['{"n": [1, "1", 1.50]}'], '{"n":[1,"1",1.50]}'),
+        ([""], '""'),
+        (["-1"], "-1"),
+        (["-0"], "-0"),
+        (["-1.5e3"], "-1.5e3"),
+        (["-1", "--note", "-2"], "-1"),
+        (["--note", "-2", "--", "-0.0"], "-0.0"),
+        (["--", "-x"], '"-x"'),
+        (["@number.json"], "-1.50"),
+        (["@long.txt"], f'"{text}"'),
+        (['"@long.txt"'], '"@long.txt"'),
+        (["-"], '"from a pipe"'),
+    ]
+    for arguments, _ in given:
+        taken = desk("answer", session, *arguments, stdin=b"from a pipe\n")
+        assert taken.code == 3, (arguments, taken)
+    shown = desk("show", session, "--json")
+    decisions = [dumps(decision["value"]) for decision in shown.json["decisions"]]
+    assert decisions == [posted for _, posted in given]
+    assert [decision["note"] for decision in shown.json["decisions"]].count("-2") == 2
 
 
 def test_a_run_that_asks_again(desk: Desk) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
-from tests.e2e.driver import FIXTURES, Desk, until
+from tests.e2e.driver import FIXTURES, LIMIT_S, Desk, Ended, until
 
 WRONG = {
     "no value": (["answer", "dur_x"], "VALUE"),
@@ -15,7 +16,20 @@ WRONG = {
     "a value that looks like an option": (["answer", "dur_x", "--yes"], "--yes"),
     "unknown command": (["aprove"], "aprove"),
     "broken value": (["answer", "dur_x", '{"a": 1,\n "a" 2}'], "line 2, column 6"),
-    "broken characters": (["answer", "dur_x", "caf\udce9"], "UTF-8"),
+    "broken characters": (["answer", "dur_x", "caf\udce9"], "'VALUE': not UTF-8 text"),
+    "broken characters in the input": (
+        ["run", str(FIXTURES / "desk"), "echo", "--input", '{"a": "\udcff"}'],
+        "'--input': not UTF-8 text",
+    ),
+    "broken characters in the note": (["answer", "dur_x", "yes", "--note", "\udcff"], "'--note': not UTF-8 text"),
+    "broken characters in the edits": (["answer", "dur_x", "yes", "--edits", '"\udcff"'], "'--edits': not UTF-8 text"),
+    "broken characters in a file": (["answer", "dur_x", "@broken.txt"], "VALUE is not UTF-8 text"),
+    "no such file for the value": (["answer", "dur_x", "@nowhere.txt"], "VALUE: nowhere.txt"),
+    "a short option that does not exist": (["answer", "dur_x", "-x"], "-x"),
+    "a number among the options": (["answer", "dur_x", "yes", "-1"], "extra argument"),
+    "a control character": (["answer", "dur_x", "@\x1b[31m\n.txt"], "VALUE: <U+001B>[31m .txt"),
+    "an unknown model": (["answer", "dur_x", "yes", "--model", "foo"], 'provider "foo"'),
+    "a model without its file": (["run", str(FIXTURES / "desk"), "echo", "--model", "scripted:no.json"], "no.json"),
     "doubled key": (["answer", "dur_x", '{"a": 1, "a": 2}'], "twice"),
     "broken edits": (["answer", "dur_x", "yes", "--edits", "[1, 2"], "line 1, column"),
     "broken input": (["run", str(FIXTURES / "desk"), "echo", "--input", '{"a":\n  nope}'], "line 2, column 3"),
@@ -30,6 +44,7 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_usage(desk: Desk, case: str) -> None:
     arguments, words = WRONG[case]
+    (desk.home / "broken.txt").write_bytes(b"caf\xe9")
     refused = desk(*arguments)
     assert refused.code == 2, refused
     assert words in refused.err
@@ -65,6 +80,34 @@ def test_interrupted(desk: Desk) -> None:
     assert out == b""
     assert err.strip().startswith(b"operator-inbox: interrupted")
     assert err.strip().count(b"\n") == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_output_that_goes_nowhere(desk: Desk) -> None:
+    """A closed or full standard output: one line that says so, and which run it was about."""
+    closed = through_shell(desk, '"$@" >&-', "list")
+    assert (closed.code, closed.out) == (1, "")
+    assert closed.err == "operator-inbox: The standard output is closed, so nothing was done.\n"
+    assert not desk.data.exists()
+    if not Path("/dev/full").exists():
+        return
+    for arguments in (["list"], ["check", FIXTURES / "desk"], ["list", "--json"]):
+        full = through_shell(desk, '"$@" >/dev/full', *arguments)
+        assert full.code == 1
+        assert full.err.count("\n") == 1
+        assert "The output cannot be written: No space left on device." in full.err
+    for json in ([], ["--json"]):
+        full = through_shell(desk, '"$@" >/dev/full', "run", FIXTURES / "desk", "ask_name", *json)
+        assert full.code == 1
+        assert full.err.count("\n") == 1
+        sessions = [item["session_id"] for item in desk("list", "--json").json["approvals"]]
+        assert sessions[-1] in full.err
+
+
+def through_shell(desk: Desk, script: str, *arguments: object) -> Ended:
+    process = desk.spawn(["bash", "-c", script, "bash", *desk.words(*arguments)])
+    out, err = process.communicate(timeout=LIMIT_S)
+    return Ended(process.returncode, out.decode(), err.decode())
 
 
 def test_a_reader_that_leaves(desk: Desk) -> None:

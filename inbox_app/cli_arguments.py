@@ -1,0 +1,116 @@
+"""Arguments of the commands: what is read from where, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+import re
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+
+class TextType(click.ParamType[str]):
+    """An argument that is kept or sent: what the system could not decode is refused."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self.fail("not UTF-8 text", param, ctx)
+        return value
+
+
+class WithNegativeNumbers(click.Command):
+    """A command with an argument that may be a negative number, which click takes for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with_value = {
+            name
+            for param in self.params
+            if isinstance(param, click.Option) and not param.is_flag
+            for name in param.opts
+        }
+        return super().parse_args(
+            ctx,
+            [
+                f" {word}" if _NEGATIVE.fullmatch(word) and before not in with_value else word  # the same JSON
+                for before, word in pairwise(["", *args])
+            ],
+        )
+
+
+_NEGATIVE: Final = re.compile(r"-(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+TEXT: Final = TextType()
+
+
+def named_user(_: click.Context, __: click.Parameter, user: str | None) -> str | None:
+    if user is not None and not user.strip():
+        raise click.BadParameter("a user has a name")
+    return user
+
+
+def usable_model(_: click.Context, __: click.Parameter, model: str | None) -> str | None:
+    """Refuse a model that cannot be used now, not when a subagent is called."""
+    if model is not None:
+        from runtime_core.agents.models import explicit_model
+        from runtime_core.agents.turns import ModelUnusable
+
+        try:
+            explicit_model(model, Path.cwd())
+        except ModelUnusable as error:
+            raise click.BadParameter(str(error)) from error
+    return model
+
+
+def json_text(name: str, given: str) -> str:
+    """JSON text, checked and with its digits kept."""
+    from runtime_core.wire.json import JsonError, dumps, loads
+
+    try:
+        return dumps(loads(_read(name, given)))
+    except JsonError as error:
+        raise click.UsageError(f"{name} is not JSON: {error}") from error
+
+
+def answer_value(given: str) -> Any:
+    """VALUE of an answer: JSON, else text; what begins like an object, list or string has to be JSON.
+
+    A text from a file or the standard input loses one line break at its end.
+    """
+    from runtime_core.wire.json import JsonError, loads
+
+    read = _read("VALUE", given)
+    try:
+        return loads(read)
+    except JsonError as error:
+        text = read if isinstance(read, str) else _decoded(read)
+        if text.lstrip()[:1] in ("{", "[", '"'):
+            raise click.UsageError(
+                f"VALUE is not JSON: {error}. To send it as text, quote it as a JSON string"
+            ) from error
+        return text if isinstance(read, str) else text.removesuffix("\n").removesuffix("\r")
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise click.UsageError("VALUE is not UTF-8 text") from None
+
+
+def _read(name: str, given: str) -> str | bytes:
+    """The text of an argument: as given, of a file after ``@``, or of the standard input for ``-``."""
+    if given == "-":
+        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None where it was closed
+            raise click.UsageError(f"{name}: the standard input is closed")
+        return sys.stdin.buffer.read()
+    if not given.startswith("@"):
+        return given
+    try:
+        return Path(given[1:]).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"{name}: {given[1:]} cannot be read: {error.strerror}") from error
