@@ -76,8 +76,12 @@ async def _main(
     painted, listed = asyncio.Event(), asyncio.Event()
     window.painted.connect(painted.set)
     window.closed.connect(stop.set)
+    if grab is None:  # a picture needs no screen
+        window.fit_screen()
     window.show()
     await painted.wait()
+    if grab is None:
+        window.fit_screen()
 
     # Half of the program is imported only now: the window is on the screen meanwhile.
     from inbox_app.state.drafts import Drafts

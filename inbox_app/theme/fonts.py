@@ -15,7 +15,7 @@ BUNDLED_MONO = "JetBrains Mono"
 _UI_FILES = ("Inter-Regular.otf", "Inter-SemiBold.otf", "Inter-Bold.otf")
 _MONO_FILES = ("JetBrainsMono-Regular.ttf", "JetBrainsMono-SemiBold.ttf")
 _REWRITING = ("calt", "liga", "clig", "dlig", "hlig", "frac", "numr", "dnom", "ordn")
-"""What a font does to Latin letters unasked: ``4x4`` as ``4×4``, ``->`` as an arrow. What joins letters stays (rlig)."""
+"""What fonts do to Latin text unasked: ``4x4`` becomes ``4×4``, ``->`` an arrow. What joins Arabic (rlig) stays."""
 _LAST_RESORTS = frozenset({"", "DejaVu Sans", "Bitstream Vera Sans", "Liberation Sans", "FreeSans", "Nimbus Sans"})
 
 

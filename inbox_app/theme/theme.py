@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QSize, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QIcon, QPalette, QPixmap
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolTip
 
 from inbox_app.theme import icons
 from inbox_app.theme.fonts import Fonts
@@ -131,6 +131,7 @@ class Theme(QObject):
         for widget_class in _TEXT_FIELDS:
             app.setPalette(field, widget_class)  # pyright: ignore[reportArgumentType]  (the binding wants str)
         app.setFont(self.font("body"))
+        QToolTip.setFont(self.font("body"))
 
     def set_palette(self, name: PaletteName) -> None:
         if name == self._name:

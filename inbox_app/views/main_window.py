@@ -150,6 +150,26 @@ class MainWindow(QMainWindow):
             self._menus[name].addAction(action)
         self.addActions(actions)
 
+    @Slot()
+    def fit_screen(self) -> None:
+        """No larger than its screen and wholly on it. Call it before and after the window is shown: only then the
+        system's frame is known. From then on it is called whenever the window comes to another screen.
+        """
+        theme, room = self._theme, self.screen().availableGeometry()
+        most = room.size() - (self.frameGeometry().size() - self.size())
+        self.setMinimumSize(QSize(theme.px(MINIMUM_WIDTH), theme.px(MINIMUM_HEIGHT)).boundedTo(most))
+        if self.isMaximized() or self.isFullScreen():
+            return
+        self.resize(self.size().boundedTo(most))
+        if not self.isVisible():
+            return
+        self.windowHandle().screenChanged.connect(self.fit_screen, Qt.ConnectionType.UniqueConnection)
+        outer = self.frameGeometry()
+        x = max(room.left(), min(outer.x(), room.right() + 1 - outer.width()))
+        y = max(room.top(), min(outer.y(), room.bottom() + 1 - outer.height()))
+        if (x, y) != (outer.x(), outer.y()):
+            self.move(x, y)
+
     def show_view(self, view: ViewName) -> None:
         pane = self.inbox if view == "inbox" else self.history
         if pane is not self._lists.currentWidget():
