@@ -147,15 +147,17 @@ def run(
 
 
 @cli.command("list")
+@click.option("--runs", "all_runs", is_flag=True, help="List all runs instead, the latest first.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, metavar="N", help="At most so many (100).")
 @click.option("--cursor", type=TEXT, metavar="C", help="Go on after an earlier page.")
 @_json
 @_data
-def list_(limit: int, cursor: str | None, as_json: bool, data: Path | None) -> int:
-    """List the questions that wait for an answer."""
+def list_(all_runs: bool, limit: int, cursor: str | None, as_json: bool, data: Path | None) -> int:
+    """List the questions that wait for an answer, or all runs."""
     from inbox_app import cli_runs
 
-    return cli_runs.waiting(_options(data, as_json), limit, cursor)
+    what = cli_runs.runs if all_runs else cli_runs.waiting
+    return what(_options(data, as_json), limit, cursor)
 
 
 @cli.command()

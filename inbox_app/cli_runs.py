@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from inbox_app.cli_session import DONE, Options, command_line, exit_of, output_lost, say, say_json, with_gateway
-from inbox_app.cli_text import indented, question_lines, run_lines, visible, waiting_table
-from inbox_app.gateway.base import Answer, GatewayError, Outcome, RunDetail, Start
+from inbox_app.cli_text import indented, question_lines, run_lines, runs_table, visible, waiting_table
+from inbox_app.gateway.base import Answer, GatewayError, Outcome, PausePage, RunDetail, RunPage, Start
 from runtime_core.wire.json import pretty
 
 if TYPE_CHECKING:
@@ -55,12 +55,29 @@ def waiting(options: Options, limit: int, cursor: str | None) -> int:
         elif not page.items:
             say(["Nothing is waiting." if not page.total else f"Nothing more; {page.total} are waiting."])
         else:
-            say([waiting_table(page.items, time.time())])
-            if page.next_cursor is not None:
-                say([f"{len(page.items)} of {page.total}; the next ones with --cursor {page.next_cursor}"])
+            say([waiting_table(page.items, time.time()), *_page_end(page)])
         return DONE
 
     return with_gateway(options, work)
+
+
+def runs(options: Options, limit: int, cursor: str | None) -> int:
+    async def work(gateway: EmbeddedGateway) -> int:
+        page = await gateway.runs(finished=None, limit=limit, cursor=cursor)
+        if options.as_json:
+            say_json({"runs": [run.raw for run in page.items], "total": page.total, "next_cursor": page.next_cursor})
+        elif not page.items:
+            say(["There are no runs." if not page.total else f"Nothing more; there are {page.total} runs."])
+        else:
+            say([runs_table(page.items), *_page_end(page)])
+        return DONE
+
+    return with_gateway(options, work)
+
+
+def _page_end(page: PausePage | RunPage) -> Iterator[str]:
+    if page.next_cursor is not None:
+        yield f"{len(page.items)} of {page.total}; the next ones with --cursor {page.next_cursor}"
 
 
 def show(options: Options, session: str, *, tree: bool, export: Path | None) -> int:

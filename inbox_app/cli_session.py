@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,5 +165,9 @@ def command_line(*arguments: str) -> str:
         words = ["operator-inbox"]
     else:
         words = [program] if program is not None else [sys.executable, "-m", "inbox_app"]
-    words += arguments
+    return shell([*words, *arguments])
+
+
+def shell(words: Sequence[str]) -> str:
+    """Words as they are typed into a shell here, quoted only where they have to be."""
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)

@@ -7,9 +7,14 @@ import sys
 import time
 import unicodedata
 from collections.abc import Iterator, Sequence
+from typing import Final
 
+from inbox_app.cli_session import shell
 from inbox_app.gateway.base import Call, Decision, Json, Option, Pause, Run, RunDetail
-from runtime_core.wire.json import dumps, pretty
+from runtime_core.wire.json import JsonError, dumps, loads, pretty
+
+QUESTION_WIDTH: Final = 60
+"""Cells that a question keeps in a table, however narrow the window is."""
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LOOKALIKES = frozenset("\u00a0\u115f\u1160\u2800\u3164\uffa0") | {chr(code) for code in range(0x2000, 0x200B)}
@@ -21,49 +26,62 @@ def visible(text: str, *, lines: bool = False) -> str:
 
     With ``lines`` line breaks and tabs stay what they are; without, they become a blank.
     """
-    if text.isascii() and text.isprintable():
-        return text
-    shown: list[str] = []
-    for char in text:
-        if char in "\n\t":
-            shown.append(char if lines else " ")
-        elif char in _BLANK_LOOKALIKES or unicodedata.category(char) in _HIDDEN or ord(char) in _VARIATION_SELECTORS:
-            shown.append(f"<U+{ord(char):04X}>")
-        else:
-            shown.append(char)
-    return "".join(shown)
+    return text.translate(_SHOWN_LINES if lines else _SHOWN)
+
+
+class _Shown(dict[int, str]):
+    """What is shown for each character, found out once."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        hidden = char in _BLANK_LOOKALIKES or unicodedata.category(char) in _HIDDEN or code in _VARIATION_SELECTORS
+        shown = self[code] = f"<U+{code:04X}>" if hidden else char
+        return shown
+
+
+_SHOWN: Final = _Shown({ord("\n"): " ", ord("\t"): " "})
+_SHOWN_LINES: Final = _Shown({ord("\n"): "\n", ord("\t"): "\t"})
 
 
 def columns(text: str) -> int:
     """How many cells of a terminal the text takes."""
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
-    )
+    return sum(map(_cells, text))
+
+
+def _cells(char: str) -> int:
+    return 0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def fit(text: str, width: int) -> str:
-    """The text cut to the width, with an ellipsis where something is missing."""
-    if columns(text) <= width:
-        return text
-    kept = ""
-    for char in text:
-        if columns(kept) + columns(char) > width - 1:
-            break
-        kept += char
-    return kept + "…"
+    """The text cut to the width, with an ellipsis where something is missing. Marks that take no room count too."""
+    used = kept = 0
+    for place, char in enumerate(text):
+        used += _cells(char)
+        if used > width or place > 8 * width:
+            return text[:kept] + "…"
+        if used < width:
+            kept = place + 1
+    return text
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Aligned columns; on a terminal the last one is cut to the window, elsewhere nothing is."""
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, cut: int | None = None) -> str:
+    """Aligned columns; on a terminal the last one is cut to the window. With ``cut`` it is cut everywhere, to the
+    window but never to less than this."""
     lines = [head, *rows]
     widths = [max(columns(line[place]) for line in lines) for place in range(len(head) - 1)]
-    room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths) if sys.stdout.isatty() else None
+    room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths)
+    if cut is not None:
+        room = max(room, cut)
+    elif sys.stdout.isatty():
+        room = max(room, 20)
+    else:
+        room = None
     return "\n".join(_table_line(line, widths, room) for line in lines)
 
 
 def _table_line(line: Sequence[str], widths: Sequence[int], room: int | None) -> str:
     cells = [cell + " " * (width - columns(cell)) for cell, width in zip(line, widths, strict=False)]
-    last = line[-1] if room is None else fit(line[-1], max(room, 20))
+    last = line[-1] if room is None else fit(line[-1], room)
     return "  ".join([*cells, last]).rstrip()
 
 
@@ -90,11 +108,27 @@ def answers(pause: Pause) -> str:
     return "TEXT" if pause.input_type == "text" else "VALUE"
 
 
+def argument(value: Json) -> str:
+    """VALUE of ``answer`` for a value: a text as it stands if it is read back as one, everything else as JSON."""
+    if isinstance(value, str) and value[:1] not in _NOT_TEXT and visible(value) == value and not _is_json(value):
+        return value
+    return dumps(value)
+
+
+_NOT_TEXT: Final = frozenset('{["@- ')
+
+
+def _is_json(text: str) -> bool:
+    try:
+        loads(text)
+    except JsonError:
+        return False
+    return True
+
+
 def value_word(value: Json) -> str:
-    """A value as it is typed on the command line: a plain word bare, everything else as JSON."""
-    if isinstance(value, str) and value.isidentifier() and value not in {"true", "false", "null"}:
-        return visible(value)
-    return visible(dumps(value)) if not isinstance(value, str) else visible(pretty(value))
+    """A value as it is typed into a shell: bare where that can be, quoted where it has to be."""
+    return shell([argument(value)])
 
 
 def waiting_table(pauses: Sequence[Pause], now: float) -> str:
@@ -108,7 +142,7 @@ def waiting_table(pauses: Sequence[Pause], now: float) -> str:
     for pause in pauses:
         question = visible(pause.question)
         if not pause.eligible:
-            question += f" (not yours to answer: {visible(pause.reason)})"
+            question = f"(not yours to answer: {visible(pause.reason)}) {question}"
         rows.append(
             [
                 pause.run_id,
@@ -119,7 +153,18 @@ def waiting_table(pauses: Sequence[Pause], now: float) -> str:
                 question,
             ]
         )
-    return table(head, rows)
+    return table(head, rows, cut=QUESTION_WIDTH)
+
+
+def runs_table(runs: Sequence[Run]) -> str:
+    """All runs: which, of what tool, how they stand, from when to when."""
+    return table(
+        ["SESSION", "TOOL", "STATUS", "STARTED", "ENDED"],
+        [
+            [run.id, visible(run.tool), visible(run.status), moment(run.created_at), moment(run.finished_at)]
+            for run in runs
+        ],
+    )
 
 
 def question_lines(pause: Pause) -> Iterator[str]:

@@ -141,18 +141,14 @@ def _waiting_lines(page: PausePage, data: Path) -> Iterator[str]:
 
 def example(pause: Pause) -> str:
     """A VALUE that suits the question, as it is typed: the recommended or first choice, yes, or a short text."""
-    from runtime_core.wire.json import dumps
+    from inbox_app.cli_text import argument
 
     if pause.options:
         chosen = next((option for option in pause.options if option.recommended), pause.options[0])
-        return chosen.value if _is_bare(chosen.value) else dumps(chosen.value)
+        return argument(chosen.value)
     if pause.input_type == "yesno" or pause.kind == "approval":
         return "yes"
     return "Checked with the customer."
-
-
-def _is_bare(value: Any) -> bool:
-    return isinstance(value, str) and value.isidentifier() and value not in {"true", "false", "null"}
 
 
 def _manifest(path: Path) -> list[dict[str, Any]]:

@@ -190,8 +190,10 @@ class Runtime:
         approvals = [pause_wire(pause, who, status=_pause_status(pause)) for pause in page.items]
         return {"approvals": approvals, "total": page.total, "next_cursor": page.next_cursor}
 
-    async def runs(self, *, finished: bool, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
-        page = await self._journal.runs(_FINISHED if finished else _UNFINISHED, limit, cursor)
+    async def runs(self, *, finished: bool | None, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
+        """Ended runs by the time they ended, others or (None) all by the time they began, latest first."""
+        statuses = get_args(RunStatus) if finished is None else _FINISHED if finished else _UNFINISHED
+        page = await self._journal.runs(statuses, limit, cursor)
         return {"runs": [run.to_wire() for run in page.items], "total": page.total, "next_cursor": page.next_cursor}
 
     async def run(self, run_id: str, *, who: str) -> dict[str, Any]:
@@ -308,7 +310,9 @@ class Runtime:
     async def _row(self, run_id: str) -> RunRow:
         run = await self._journal.run(run_id)
         if run is None:
-            raise RuntimeFault("NOT_FOUND", f"There is no session {run_id}. List the runs to see the ids there are.")
+            raise RuntimeFault(
+                "NOT_FOUND", f"There is no session {run_id}. See the ids there are with: operator-inbox list --runs"
+            )
         return run
 
     async def _tool(self, root: Path | None, name: str) -> tuple[Bundle, Tool]:

@@ -111,7 +111,8 @@ class EmbeddedGateway:
     async def pending(self, limit: int = 100, cursor: str | None = None) -> PausePage:
         return await self._call(self._pending(limit, cursor))
 
-    async def runs(self, *, finished: bool, limit: int = 100, cursor: str | None = None) -> RunPage:
+    async def runs(self, *, finished: bool | None, limit: int = 100, cursor: str | None = None) -> RunPage:
+        """As `Gateway`; ``finished`` None is all runs, by the time they began, latest first."""
         return await self._call(self._runs(finished, limit, cursor))
 
     async def run(self, run_id: str) -> RunDetail:
@@ -199,7 +200,7 @@ class EmbeddedGateway:
         items = tuple(translate.pause(item, self.connection) for item in page["approvals"])
         return PausePage(items, page["total"], page["next_cursor"])
 
-    async def _runs(self, finished: bool, limit: int, cursor: str | None) -> RunPage:
+    async def _runs(self, finished: bool | None, limit: int, cursor: str | None) -> RunPage:
         from inbox_app.gateway import translate
 
         page = await self._open_runtime.runs(finished=finished, limit=limit, cursor=cursor)

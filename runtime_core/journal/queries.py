@@ -34,7 +34,9 @@ def run(db: Connection, run_id: str) -> RunRow | None:
 def known_run(db: Connection, run_id: str) -> RunRow:
     found = run(db, run_id)
     if found is None:
-        raise RuntimeFault("NOT_FOUND", f"There is no session {run_id}. List the sessions to see the ids there are.")
+        raise RuntimeFault(
+            "NOT_FOUND", f"There is no session {run_id}. See the ids there are with: operator-inbox list --runs"
+        )
     return found
 
 

@@ -64,6 +64,7 @@ def test_an_unknown_session(desk: Desk) -> None:
         refused = desk(*arguments)
         assert refused.code == 1, refused
         assert arguments[1] in refused.err
+        assert "operator-inbox list --runs" in refused.err
         assert refused.err.count("\n") == 1
     assert desk("show", "", "--json").error["code"] == "NOT_FOUND"
 

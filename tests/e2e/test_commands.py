@@ -282,6 +282,18 @@ def test_pages_of_the_list(desk: Desk) -> None:
     assert [item["session_id"] for item in first["approvals"] + second["approvals"]] == sessions
     assert "2 of 3" in desk("list", "--limit", "2").out
 
+    assert desk("cancel", sessions[2]).code == 0
+    first = desk("list", "--runs", "--json", "--limit", "2").json
+    assert (first["total"], [run["session_id"] for run in first["runs"]]) == (3, sessions[:0:-1])
+    assert [run["status"] for run in first["runs"]] == ["cancelled", "awaiting-input"]
+    second = desk("list", "--runs", "--json", "--limit", "2", "--cursor", first["next_cursor"]).json
+    assert ([run["session_id"] for run in second["runs"]], second["next_cursor"]) == (sessions[:1], None)
+    shown = desk("list", "--runs", "--limit", "2").out.splitlines()
+    assert shown[0].split() == ["SESSION", "TOOL", "STATUS", "STARTED", "ENDED"]
+    assert shown[1].split()[:3] == [sessions[2], "ask_name", "cancelled"]
+    assert len(shown[1].split()) == len(shown[2].split()) + 2
+    assert shown[3].startswith("2 of 3")
+
 
 def test_hidden_characters_are_shown_as_codes(desk: Desk) -> None:
     session = parked(desk, "disguise")["sessionId"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inbox_app import cli_text
-from inbox_app.gateway.base import Call
+from inbox_app.cli_arguments import answer_value
+from inbox_app.gateway.base import Call, Pause
 
 
 def call(identity: str, parent: str | None, **changes: object) -> Call:
@@ -76,5 +79,55 @@ def test_a_deep_tree_needs_no_recursion() -> None:
 
 
 def test_values_as_they_are_typed() -> None:
-    shown = [cli_text.value_word(value) for value in ("staging", "two words", "true", True, 1, None, "")]
-    assert shown == ["staging", '"two words"', '"true"', "true", "1", "null", '""']
+    values = ("fail", "run-again", "two words", "true", "42", True, 1, None, "", "@a", "-x", "it's", {"a": 1}, "a\nb")
+    shown = [cli_text.value_word(value) for value in values]
+    assert shown[:6] == ["fail", "run-again", "'two words'", """'"true"'""", """'"42"'""", "true"]
+    assert shown[6:11] == ["1", "null", "''", """'"@a"'""", """'"-x"'"""]
+    assert shown[11:] == ["""'it'"'"'s'""", """'{"a":1}'""", """'"a\\nb"'"""]
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
+def test_what_is_typed_for_a_value_is_read_as_that_value(value: object) -> None:
+    assert answer_value(cli_text.argument(value)) == value
+
+
+def pause(question: str, **changes: Any) -> Pause:
+    facts: dict[str, Any] = {
+        "id": "p1",
+        "run_id": "dur_1",
+        "connection": "",
+        "kind": "input",
+        "tool": "ask",
+        "question": question,
+        "input_type": "text",
+        "options": None,
+        "context": None,
+        "has_context": False,
+        "allow_edits": False,
+        "path": ("ask",),
+        "requested_by": "local:ana",
+        "asked_at": 0.0,
+    }
+    return Pause(**(facts | changes))
+
+
+def test_long_questions_are_cut_in_the_list_and_whole_in_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    long = "Why? " * 200_000
+    table = cli_text.waiting_table([pause(long), pause("Short?")], 1.0).split("\n")
+    assert max(map(len, table)) == 120
+    assert table[1].endswith("…")
+    assert table[2].endswith("  Short?")
+    monkeypatch.setenv("COLUMNS", "20")
+    narrow = cli_text.waiting_table([pause(long)], 1.0).split("\n")[1]
+    assert len(narrow[narrow.index("Why?") :]) == 60
+    assert next(cli_text.question_lines(pause(long))) == long
+
+
+def test_a_cut_question_keeps_that_it_is_not_yours() -> None:
+    row = cli_text.waiting_table([pause("Why? " * 100, eligible=False, reason="ask ana")], 1.0).split("\n")[1]
+    assert "(not yours to answer: ask ana) Why?" in row
+
+
+def test_marks_that_take_no_room_are_cut_too() -> None:
+    assert len(cli_text.fit("a" + "\u0301" * 100_000, 60)) < 1000
