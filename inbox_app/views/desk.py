@@ -29,6 +29,7 @@ from inbox_app.views.history import History
 from inbox_app.views.inbox import Inbox
 from inbox_app.views.keys import key_groups
 from inbox_app.views.main_window import MainWindow
+from inbox_app.views.problems import problem_lines, problem_roots
 from inbox_app.views.reading import Reading
 from inbox_app.views.request_pane import RequestPane
 from inbox_app.views.undo_toast import UndoToast
@@ -37,6 +38,8 @@ from inbox_app.widgets.dialogs import ConfirmDialog, KeysDialog
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 
 AGES_MS = 15_000
+OPENING_MS = 400
+"""What opens faster is not worth a word."""
 
 _MARKS: dict[SendState, Mark] = {
     "held": "held",
@@ -75,7 +78,8 @@ class Desk(QObject):
         self._gateway: Gateway | None = None
         self._factory: Callable[[], Gateway] | None = None
         self._health: Health | None = None
-        self._problem = ""
+        self._problem: GatewayError | None = None
+        self._idle = ("", "")
         self._heard_at = 0.0
         self._stopping = False
         self._actions: Sequence[CommandAction] = ()
@@ -87,11 +91,15 @@ class Desk(QObject):
         self._ages = QTimer(self)
         self._ages.setInterval(AGES_MS)
         self._ages.start()
+        self._opening = QTimer(self)
+        self._opening.setSingleShot(True)
+        self._opening.setInterval(OPENING_MS)
+        self._opening.start()
         self._actions = build_actions(self, self)
         window.furnish(reading, self._actions)
         self._connect()
         self._show_all()
-        self._show_no_pause()
+        self._show_idle()
         window.inbox.setFocus()
 
     # What commands ask
@@ -228,7 +236,8 @@ class Desk(QObject):
         self._window.show_notice(self.tr("Something failed."), sentence(error))
 
     async def _serve(self, factory: Callable[[], Gateway]) -> None:
-        self._problem, self._health = "", None
+        self._problem, self._health = None, None
+        self._opening.start()
         self._show_all()
         try:
             if self._gateway is not None:
@@ -238,11 +247,11 @@ class Desk(QObject):
             async for batch in gateway.watch():
                 self._health = "live"
                 self._take(batch)
-            self._problem = self.tr("The runtime has stopped.")
+            self._problem = GatewayError("CONNECTION_FAILED", self.tr("The runtime has stopped."))
         except GatewayError as error:
-            self._problem = error.message
+            self._problem = error
         except Exception as error:
-            self._problem = sentence(error)
+            self._problem = GatewayError("INTERNAL_ERROR", sentence(error))
             raise
         finally:
             self._health = "unreachable"
@@ -289,32 +298,43 @@ class Desk(QObject):
     def _show_current(self) -> None:
         """After a change of view: what its list has selected."""
         current = self._window.list_pane.current_id
-        if self._window.view == "history":
-            if current is None:
-                self._reading.show_nothing(self.tr("No run is selected"), self.tr("J and K move through the list."))
-            else:
-                self._reading.show_run(current)
-        elif current is None:
-            self._show_no_pause()
+        if current is None:
+            self._show_idle()
+        elif self._window.view == "history":
+            self._reading.show_run(current)
         else:
             self._show_pause(current)
 
     def _show_pause(self, pause_id: str) -> None:
         entry = self._inbox.get(pause_id)
         if entry is None:
-            self._show_no_pause()
+            self._show_idle()
             return
         self._reading.show_pause(entry)
         self._inbox.set_read(pause_id)
         self._toast.look_at(pause_id)
 
-    def _show_no_pause(self) -> None:
+    def _show_idle(self) -> None:
+        self._idle = self._idle_words()
+        self._reading.show_nothing(*self._idle)
+
+    def _idle_words(self) -> tuple[str, str]:
+        """What is said where a question would be read: a heading, and what to do."""
+        if self._problem is not None:
+            listed = problem_lines(self._problem)
+            return self._unavailable(), self.tr("The list says why.") if listed else self._problem.message
+        if self._window.view == "history":
+            if self._history.has_rows:
+                return self.tr("Choose a run"), self.tr("J and K move through the list, Enter opens.")
+            return ("", "")
+        if not self._inbox.loaded:
+            return ("", "") if self._opening.isActive() else (self.tr("Opening the runtime…"), "")
         if self._inbox.has_rows:
-            self._reading.show_nothing(self.tr("No question is selected"), self.tr("J and K move through the list."))
-        else:
-            self._reading.show_nothing(
-                self.tr("Nothing to answer"), self.tr("Runs that have ended are in the history.")
-            )
+            return self.tr("Choose a question"), self.tr("J and K move through the list, Enter opens.")
+        return self.tr("Nothing is waiting"), self.tr("Runs that go on or have ended are in the history.")
+
+    def _unavailable(self) -> str:
+        return self.tr("{0} is not available").format(self._connection)
 
     @Slot(str)
     def _on_stopped(self, pause_id: str) -> None:
@@ -373,9 +393,11 @@ class Desk(QObject):
     @Slot()
     def _show_all(self) -> None:
         """Counts, health and empty states, from what is known now."""
-        name = self._gateway.connection if self._gateway else self.tr("Built-in")
+        name = self._connection
         self._inbox.show_counts()
         self._show_empty(name)
+        if self._reading.is_idle and self._idle_words() != self._idle:
+            self._show_idle()
         self._window.sidebar.show_waiting(self._inbox.waiting)
         self._window.show_health(name, self._health, self._health_line(), self._inbox.waiting)
         self._show_place()
@@ -383,14 +405,23 @@ class Desk(QObject):
 
     def _show_empty(self, name: str) -> None:
         empty = self._window.inbox.empty
-        if self._problem:
-            heading = self.tr("{0} is not available").format(name)
-            empty.show_text("triangle-alert", heading, self._problem, self.tr("Try again"), "failed")
+        if self._problem is not None:
+            lines = problem_lines(self._problem)
+            text = self._problem.message
+            if lines:
+                text = self.tr("Cannot be used: {0}").format(", ".join(problem_roots(self._problem)))
+            empty.show_text("triangle-alert", self._unavailable(), text, self.tr("Try again"), "failed", lines)
         elif self._inbox.loaded:
             text = self.tr("{0} was last heard at {1}. A question is listed here as soon as a run asks it.")
             empty.show_text("inbox", self.tr("Nothing is waiting"), text.format(name, time_of_day(self._heard_at)))
+        elif self._opening.isActive():
+            empty.show_text("", "", "")
         else:
-            empty.show_text("inbox", self.tr("Opening {0}").format(name), "")
+            empty.show_text("inbox", self.tr("Opening the runtime…"), "")
+
+    @property
+    def _connection(self) -> str:
+        return self._gateway.connection if self._gateway else self.tr("Built-in")
 
     def _health_line(self) -> str:
         if self._problem:
@@ -450,3 +481,4 @@ class Desk(QObject):
         pane.state_changed.connect(self._refresh_actions)
         self._sender.changed.connect(self._on_sending_changed)
         self._ages.timeout.connect(self._on_ages_due)
+        self._opening.timeout.connect(self._show_all)

@@ -40,6 +40,10 @@ class History(QObject):
         pane.more_wanted.connect(self.fetch)
         pane.empty.followed.connect(self.load)
 
+    @property
+    def has_rows(self) -> bool:
+        return bool(self._table.rows)
+
     @Slot()
     def load(self) -> None:
         """Read the first page, once."""

@@ -47,6 +47,11 @@ class Reading(QObject):
         return self._pause_id
 
     @property
+    def is_idle(self) -> bool:
+        """Whether nothing is shown."""
+        return not self._run_id
+
+    @property
     def run_is_open(self) -> bool:
         """Whether the run that is shown can still be cancelled."""
         if self._pane.pause is not None:

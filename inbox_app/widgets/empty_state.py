@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, Signal, Slot
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import ICON_LARGE, SPACE_3, SPACE_8, Role
@@ -12,6 +14,7 @@ from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.plain_label import PlainLabel
 
 TOP = 96
+LINES_LEAST = 60
 
 
 class EmptyState(QWidget):
@@ -25,6 +28,8 @@ class EmptyState(QWidget):
         self._text = PlainLabel("", theme, "body", "muted", self, wrap=True)
         self._link = ActionButton(theme, "", "link", parent=self)
         self._link.clicked.connect(self.followed)
+        self._lines = _Lines(theme, self)
+        self._lines.hide()
         layout = QVBoxLayout(self)
         edge = theme.px(SPACE_8)
         layout.setContentsMargins(edge, theme.px(TOP), edge, edge)
@@ -35,9 +40,19 @@ class EmptyState(QWidget):
         layout.addWidget(self._text)
         layout.addSpacing(theme.px(SPACE_3))
         layout.addWidget(self._link)
+        layout.addWidget(self._lines, 1000)
         layout.addStretch(1)
 
-    def show_text(self, icon: str, heading: str, text: str, link: str = "", role: Role = "muted") -> None:
+    def show_text(
+        self,
+        icon: str,
+        heading: str,
+        text: str,
+        link: str = "",
+        role: Role = "muted",
+        lines: Sequence[str] = (),
+    ) -> None:
+        """``lines`` are what is to be said one by one, below the link; they scroll and can be selected."""
         self._icon.set_icon(icon, role)
         self._heading.setText(heading)
         self._text.setText(text)
@@ -45,6 +60,34 @@ class EmptyState(QWidget):
             self.setFocus()
         self._link.setVisible(bool(link))
         self._link.set_text(link)
+        if not lines and self._lines.hasFocus():
+            self.setFocus()
+        self._lines.setAccessibleName(heading)
+        self._lines.setPlainText("\n\n".join(lines))
+        self._lines.setVisible(bool(lines))
+
+
+class _Lines(QPlainTextEdit):
+    """Text that is only read: it takes what room there is and scrolls."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setReadOnly(True)
+        self.setTabChangesFocus(True)
+        self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        self.setMinimumHeight(theme.px(LINES_LEAST))
+        self.document().setDocumentMargin(0)
+        self._dress()
+        theme.changed.connect(self._dress)
+
+    @Slot()
+    def _dress(self) -> None:
+        self.setFont(self._theme.font("body"))
+        palette = self.palette()
+        palette.setColor(QPalette.ColorRole.Base, self._theme.color("list"))
+        self.setPalette(palette)
 
 
 class IconBox(QWidget):
