@@ -74,12 +74,12 @@ def send_text(wish: Wish, target: str, *, production: bool) -> str:
     return translate("DecisionBar", "Send “{label}” to {target}").format(label=label, target=name)
 
 
-def sending(item: Sending, now: float) -> BarState:
+def sending(item: Sending, now: float, undo_key: str = "Z") -> BarState:
     if item.state == "held":
         text = translate("DecisionBar", "Sending “{label}” in {seconds}s").format(
             label=short_label(item.wish.label), seconds=max(0, math.ceil(item.leaves_at - now))
         )
-        return BarState("undo-2", "held", text, left=Button(translate("DecisionBar", "Undo"), "undo", "Z"))
+        return BarState("undo-2", "held", text, left=Button(translate("DecisionBar", "Undo"), "undo", undo_key))
     if item.state == "failed":
         text = translate("DecisionBar", "Not sent. {reason}").format(reason=" ".join(item.message.split()))
         return BarState(

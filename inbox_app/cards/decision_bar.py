@@ -8,7 +8,7 @@ from typing import Final
 
 from PySide6.QtCore import QEvent, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from inbox_app.cards import bar_states
 from inbox_app.cards.arming import Arming, KeyWatch
@@ -18,6 +18,7 @@ from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import DECISION_BAR, ICON, SPACE_3, SPACE_4, SPACE_6
 from inbox_app.widgets.buttons import ActionButton
+from inbox_app.widgets.line_field import is_field
 from inbox_app.widgets.marked_label import MarkedLabel
 
 NARROW: Final = 620
@@ -213,7 +214,8 @@ class DecisionBar(QWidget):
     @Slot()
     def _refresh(self) -> None:
         if self._sending is not None:
-            self._show(bar_states.sending(self._sending, self._clock()))
+            undo_key = "Ctrl+Z" if is_field(QApplication.focusWidget()) else "Z"
+            self._show(bar_states.sending(self._sending, self._clock(), undo_key))
         elif self._is_open:
             words = self._problem if self._wish is None or self._problem else self._send_text(self._wish)
             if self._arming.is_armed:

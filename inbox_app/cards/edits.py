@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Json
@@ -15,6 +15,7 @@ from inbox_app.theme.tokens import BUTTON_ROW, SPACE_1, SPACE_3, SPACE_4
 from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.check_box import CheckBox
 from inbox_app.widgets.hidden_text import count_hidden, escape_hidden, reveal
+from inbox_app.widgets.line_field import LineField
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.text_area import TextArea
@@ -34,7 +35,7 @@ class FieldRow(QWidget):
         self._theme = theme
         self._key = key
         self._original = original
-        self._line: QLineEdit | None = None
+        self._line: LineField | None = None
         self._area: TextArea | None = None
         self._check: CheckBox | None = None
         self._was = PlainLabel("", theme, "mono", "muted", self, elide=True)
@@ -81,7 +82,7 @@ class FieldRow(QWidget):
         if self._line is not None:
             self._line.setReadOnly(closed)
         if self._area is not None:
-            self._area.setReadOnly(closed)
+            self._area.set_locked(closed)
         if self._check is not None:
             self._check.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, closed)
             self._check.setFocusPolicy(Qt.FocusPolicy.NoFocus if closed else Qt.FocusPolicy.StrongFocus)
@@ -126,7 +127,7 @@ class FieldRow(QWidget):
             self._area.textChanged.connect(self._on_changed)
             return self._area
         if isinstance(original, str | int | float):
-            self._line = QLineEdit(_field_text(original), self)
+            self._line = LineField(_field_text(original), self)
             self._line.setFont(theme.font("mono"))
             self._line.setAccessibleName(name)
             self._line.setMinimumHeight(theme.px(BUTTON_ROW))
@@ -255,7 +256,7 @@ class EditPanel(QWidget):
             return _json_text({**(_fields(self._original) or {}), **kept})
 
     def set_closed(self, closed: bool) -> None:
-        self._json.setReadOnly(closed)
+        self._json.set_locked(closed)
         for row in self._rows.values():
             row.set_closed(closed)
         self._revert.setVisible(not closed)

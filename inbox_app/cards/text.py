@@ -25,7 +25,6 @@ class TextCard(Card):
         super().__init__(theme, pause, parent)
         self._add_label(self.tr("Answer"))
         self._field = TextArea(theme, self.tr("Answer"), parent=self)
-        self._field.setReadOnly(False)
         self._add_inset(self._field)
         self._notice = PlainLabel("", theme, "meta", "due", self)
         self._notice.hide()
@@ -55,7 +54,7 @@ class TextCard(Card):
         return self._field
 
     def _on_state_changed(self) -> None:
-        self._field.setReadOnly(self._closed)
+        self._field.set_locked(self._closed)
 
     def _show_notice(self) -> None:
         count = count_hidden(self._field.text())

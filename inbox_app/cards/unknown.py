@@ -68,7 +68,7 @@ class UnknownCard(Card):
         return self._switch
 
     def _on_state_changed(self) -> None:
-        self._field.setReadOnly(self._closed)
+        self._field.set_locked(self._closed)
 
     def _what(self) -> str:
         pause = self._pause

@@ -70,7 +70,7 @@ COMMANDS = (
     Command(
         "send", QT_TRANSLATE_NOOP("commands", "Send answer"), send, "Request", ("Ctrl+Return", "Ctrl+Enter"), can_send
     ),
-    Command("undo", QT_TRANSLATE_NOOP("commands", "Undo"), undo, "Request", ("Z",), can_undo),
+    Command("undo", QT_TRANSLATE_NOOP("commands", "Undo"), undo, "Request", ("Z", "Ctrl+Z"), can_undo),
     Command("pick_yes", QT_TRANSLATE_NOOP("commands", "Pick yes"), pick_yes, "Request", ("Y",), can_answer, group=1),
     Command("pick_no", QT_TRANSLATE_NOOP("commands", "Pick no"), pick_no, "Request", ("N",), can_answer, group=1),
     *(

@@ -21,7 +21,7 @@ class CommandAction(QAction):
         self.command = command
         self._desk = desk
         if command.bound:
-            self.setShortcuts([QKeySequence(keys) for keys in command.shortcuts])
+            self.setShortcuts([QKeySequence(keys) for keys in _both_cases(command.shortcuts)])
             self.setAutoRepeat(command.id in {"next_row", "previous_row"})
         self.triggered.connect(self._on_triggered)
 
@@ -32,6 +32,11 @@ class CommandAction(QAction):
     def _on_triggered(self) -> None:
         if self.command.when(self._desk):
             self.command.run(self._desk)
+
+
+def _both_cases(shortcuts: Sequence[str]) -> list[str]:
+    """A letter is the same command with Shift."""
+    return [*shortcuts, *(f"Shift+{keys}" for keys in shortcuts if len(keys) == 1 and keys.isalpha())]
 
 
 def build_actions(desk: Desk, parent: QObject, commands: Sequence[Command] = COMMANDS) -> list[CommandAction]:

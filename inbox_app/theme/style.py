@@ -8,6 +8,8 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPainterPath, QPalette, QPen
 from PySide6.QtWidgets import (
     QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
     QProxyStyle,
     QStyle,
     QStyleOption,
@@ -50,10 +52,10 @@ class FlatStyle(QProxyStyle):
         self, element: QStyle.PrimitiveElement, option: QStyleOption, painter: QPainter, widget: QWidget | None = None
     ) -> None:
         if element in {_Primitive.PE_PanelLineEdit, _Primitive.PE_FrameLineEdit}:
-            self._draw_field(option, painter)
+            self._draw_field(option, painter, widget)
         elif element == _Primitive.PE_Frame:
             if self._is_field(widget):
-                self._draw_field(option, painter, filled=False)
+                self._draw_field(option, painter, widget, filled=False)
         elif element == _Primitive.PE_FrameFocusRect:
             self._draw_ring(option.rect, painter)
         elif element in {_Primitive.PE_PanelMenu, _Primitive.PE_FrameMenu}:
@@ -144,16 +146,22 @@ class FlatStyle(QProxyStyle):
             return rect
         return self._scroll_bar_part(option, element, rect)
 
-    def _draw_field(self, option: QStyleOption, painter: QPainter, *, filled: bool = True) -> None:
-        focused = bool(option.state & QStyle.StateFlag.State_HasFocus)
-        enabled = bool(option.state & QStyle.StateFlag.State_Enabled)
+    def _draw_field(
+        self, option: QStyleOption, painter: QPainter, widget: QWidget | None, *, filled: bool = True
+    ) -> None:
+        """One that is read only looks locked, with the focus too; one marked ``wrong`` has the border of a failure."""
+        read_only = isinstance(widget, QLineEdit | QPlainTextEdit) and widget.isReadOnly()
+        wrong = widget is not None and bool(widget.property("wrong"))
+        focused = bool(option.state & QStyle.StateFlag.State_HasFocus) and not read_only
+        enabled = bool(option.state & QStyle.StateFlag.State_Enabled) and not read_only
+        border = "failed" if wrong else "focus" if focused else "line" if read_only else "line_strong"
         width = FOCUS_RING if focused else 1
         path = rounded(option.rect, RADIUS_FIELD, width / 2)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if filled:
             painter.fillPath(path, self._colors["card" if enabled else "sunken"])
-        painter.setPen(QPen(self._colors["focus" if focused else "line_strong"], width))
+        painter.setPen(QPen(self._colors[border], width))
         painter.drawPath(path)
         painter.restore()
 

@@ -6,7 +6,7 @@ import math
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from inbox_app.cards.base import Card
 from inbox_app.cards.registry import make_card
@@ -16,6 +16,7 @@ from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON, ICON_SMALL, SPACE_1, SPACE_2, SPACE_5, SPACE_6
 from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.empty_state import IconBox
+from inbox_app.widgets.line_field import LineField
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.option_row import OUTSET
 from inbox_app.widgets.payload_view import PayloadView
@@ -37,7 +38,7 @@ class CardPage(QScrollArea):
         super().__init__(parent)
         self._theme = theme
         self.card: Card | None = None
-        self.note: QLineEdit | None = None
+        self.note: LineField | None = None
         self._payload: Payload | None = None
         self._question: MarkedLabel | None = None
         self._seen = 0
@@ -162,7 +163,7 @@ class CardPage(QScrollArea):
         words.addWidget(PlainLabel(self.tr("sent to the agent and kept in the record"), theme, "meta", "muted", frame))
         words.addStretch(1)
         column.addLayout(words)
-        self.note = QLineEdit(frame)
+        self.note = LineField(frame)
         self.note.setAccessibleName(self.tr("Reason, sent to the agent and kept in the record"))
         self.note.setMinimumHeight(theme.px(BUTTON))
         self.note.setMaximumWidth(theme.px(NOTE_WIDTH))

@@ -31,7 +31,7 @@ from typing import Final, cast
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from inbox_app.cards import bar_states
 from inbox_app.cards.decision_bar import DecisionBar
@@ -50,6 +50,7 @@ from inbox_app.views.prepared import Prepared
 from inbox_app.views.request_head import RequestHead
 from inbox_app.widgets.empty_state import EmptyState
 from inbox_app.widgets.hidden_text import reveal
+from inbox_app.widgets.line_field import is_field
 from inbox_app.widgets.surface import Hairline, NeutralFrame
 from inbox_app.widgets.tab_strip import TabStrip
 
@@ -162,8 +163,12 @@ class RequestPane(QWidget):
             self._fresh = pause
             self._set_closed(True)
             self._bar.show_state(bar_states.changed())
-        elif shown.eligible != pause.eligible:
+        elif pause.eligible and not shown.eligible:
             self.show_pause(pause, self._draft, self._detail, production=self._production)
+        elif shown.eligible and not pause.eligible:
+            self._pause = pause
+            self._set_closed(True)
+            self._bar.show_state(bar_states.not_yours(reveal(pause.reason)))
         else:
             self._pause = pause
             self._head.show_pause(pause, production=self._production)
@@ -263,7 +268,7 @@ class RequestPane(QWidget):
     def leave(self) -> bool:
         """Out of a field to the neutral frame; False if nothing in the pane had the focus in a field."""
         focus = QApplication.focusWidget()
-        if isinstance(focus, QLineEdit | QPlainTextEdit) and self.isAncestorOf(focus):
+        if is_field(focus) and self.isAncestorOf(focus):
             self.focus_home()
             return True
         return False

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QFocusEvent, QKeyEvent
+from PySide6.QtCore import QEvent, QSize, Qt, Slot
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPalette
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import LINE_HEIGHT, SPACE_1, FontKind
+from inbox_app.widgets.line_field import keep_typing, mark_wrong
 
 RING: Final = 3
 """Room around the text for the ring that shows the focus."""
@@ -17,7 +18,10 @@ _PARAGRAPH: Final = "\u2029"
 
 
 class TextArea(QPlainTextEdit):
-    """Grows from ``lines`` to ``most`` lines. Tab leaves it, Enter breaks the line, Ctrl+Enter is for the window."""
+    """Grows from ``lines`` to ``most`` lines. Tab leaves it, Enter breaks the line, Ctrl+Enter is for the window.
+
+    What is typed here never becomes a command, also while it is read only.
+    """
 
     def __init__(
         self,
@@ -51,6 +55,17 @@ class TextArea(QPlainTextEdit):
 
     def set_text(self, text: str) -> None:
         self.setPlainText(text)
+
+    def set_locked(self, locked: bool) -> None:
+        """Read only, and seen to be so."""
+        self.setReadOnly(locked)
+        self._dress()
+
+    def set_wrong(self, wrong: bool) -> None:
+        mark_wrong(self, wrong)
+
+    def event(self, event: QEvent) -> bool:
+        return keep_typing(event) or super().event(event)
 
     def sizeHint(self) -> QSize:
         return QSize(self._theme.px(320), self.height())
@@ -87,3 +102,9 @@ class TextArea(QPlainTextEdit):
     @Slot()
     def _on_theme_changed(self) -> None:
         self.setFont(self._theme.font(self._kind))
+        self._dress()
+
+    def _dress(self) -> None:
+        palette = self.palette()
+        palette.setColor(QPalette.ColorRole.Base, self._theme.color("sunken" if self.isReadOnly() else "card"))
+        self.setPalette(palette)

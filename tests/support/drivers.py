@@ -32,6 +32,7 @@ class Wheel:
 
     def engage(self) -> None:
         self.errors.clear()
+        self.tasks.on_error = self.errors.append
         asyncio.set_event_loop(self._loop)
         asyncio.events._set_running_loop(self._loop)
 

@@ -1,0 +1,74 @@
+"""Answering in the whole window while other people answer too: nothing typed for one question reaches another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit
+from pytestqt.qtbot import QtBot
+
+from inbox_app.gateway.base import Batch
+from inbox_app.widgets.option_row import OptionRow
+from tests.gui.test_window import Start, start, texts
+from tests.support.builders import decision, detail, pause, run
+from tests.support.fake_gateway import FakeGateway
+
+__all__ = ["start"]
+
+
+@pytest.mark.parametrize("ends", ["answered", "cancelled", "expired", "not yours", "held"])
+def test_what_is_typed_into_a_question_that_closes_becomes_no_command(start: Start, qtbot: QtBot, ends: str) -> None:
+    asked, others = pause(1, input_type="text"), [pause(number) for number in (2, 3, 4)]
+    scene = start(gateway=FakeGateway([asked, *others]))
+    scene.wait_awake(qtbot)
+    field = next(item for item in scene.window.reading.findChildren(QPlainTextEdit) if item.isVisible())
+    field.setFocus()
+    scene.press("wait until ")
+    if ends == "held":
+        scene.wait_awake(qtbot)
+        scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    elif ends == "not yours":
+        scene.gateway.push(Batch(opened=[replace(asked, eligible=False, reason="Taken.")]))
+    else:
+        made = decision(asked.id, outcome=ends, value="cli")
+        scene.gateway.details[asked.run_id] = detail(run(id=asked.run_id, status="running"), decisions=[made])
+        scene.gateway.push(Batch(closed=[asked.id], total=3))
+    qtbot.waitUntil(field.isReadOnly)
+    scene.press("the job can run", "JKYNREZ1.?")
+    scene.wait_awake(qtbot)
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    assert scene.current == asked.id
+    assert field.hasFocus()
+    assert not any(scene.drafts.get(other.id) for other in others)
+    assert scene.gateway.answers == []
+    assert not any(dialog.isVisible() for dialog in QApplication.topLevelWidgets() if dialog is not scene.window)
+    scene.press(Qt.Key.Key_Escape, "j")
+    assert scene.current != asked.id
+
+
+def test_a_held_answer_is_undone_from_within_its_field(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1, input_type="text")])
+    scene.wait_awake(qtbot)
+    next(item for item in scene.window.reading.findChildren(QPlainTextEdit) if item.isVisible()).setFocus()
+    scene.press("some words")
+    qtbot.waitUntil(lambda: scene.desk.can_send)
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    assert scene.desk.can_undo
+    scene.press(Qt.Key.Key_Z, modifier=Qt.KeyboardModifier.ControlModifier)
+    assert not scene.desk.can_undo
+
+
+@pytest.mark.parametrize("key", ["y", "Y"])
+def test_commands_work_from_a_payload_that_is_read(start: Start, qtbot: QtBot, key: str) -> None:
+    scene = start([pause(1, context={"a": 1}), pause(2)])
+    scene.wait_awake(qtbot)
+    scene.desk.show_tab("payload")
+    for _ in range(30):
+        scene.press(Qt.Key.Key_Tab)
+        if QApplication.focusWidget().accessibleName() == "Payload":
+            break
+    scene.press(key)
+    assert [row.isChecked() for row in scene.window.reading.findChildren(OptionRow)] == [True, False]
+    assert not isinstance(QApplication.focusWidget(), QLineEdit)
