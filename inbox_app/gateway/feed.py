@@ -33,7 +33,7 @@ class Feed:
         self._attaching = 0
         self._followed: str | None = None
         self._opened: dict[str, Pause] = {}
-        self._closed: set[str] = set()
+        self._closed: dict[str, str] = {}
         self._runs: dict[str, Run] = {}
         self._calls: dict[str, dict[str, Call]] = {}
         self._flush: asyncio.Task[None] | None = None
@@ -71,12 +71,12 @@ class Feed:
         match change.kind:
             case "pause-opened":
                 pause = translate.pause(wire, self._connection)
-                self._closed.discard(pause.id)
+                self._closed.pop(pause.id, None)
                 self._opened[pause.id] = pause
             case "pause-closed":
-                pause = translate.pause(wire, self._connection)
-                self._opened.pop(pause.id, None)
-                self._closed.add(pause.id)
+                decision = translate.decision(wire)
+                self._opened.pop(decision.pause_id, None)
+                self._closed[decision.pause_id] = decision.outcome
             case "run":
                 self._runs[change.run_id] = translate.run(wire, self._connection)
             case "span":
@@ -103,11 +103,12 @@ class Feed:
         batch = Batch(
             opened=tuple(self._opened.values()),
             closed=tuple(self._closed),
+            outcomes=self._closed,
             runs=tuple(self._runs.values()),
             calls={run_id: tuple(calls.values()) for run_id, calls in self._calls.items()},
             total=total,
         )
-        self._opened, self._closed, self._runs, self._calls = {}, set(), {}, {}
+        self._opened, self._closed, self._runs, self._calls = {}, {}, {}, {}
         self._push(batch)
 
     async def _total(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QObject
 
@@ -66,12 +67,36 @@ def _detail(row: Entry) -> str:
     return f"{row.pause.connection} · {path}"
 
 
+class _Closed(NamedTuple):
+    word: str
+    role: Role
+    icon: str
+
+
+def _closed(row: Entry) -> _Closed | None:
+    """How a question ended that is still listed; None while it may be answered or an answer is on its way."""
+    translate = QCoreApplication.translate
+    if row.mark == "answered" and row.outcome in {"", "answered"}:
+        return _Closed(translate("inbox", "Answered"), "answered", "circle-check")
+    if not row.gone or (row.mark == "sending" and row.outcome in {"", "answered", "refused"}):
+        return None
+    outcomes = {
+        "answered": _Closed(translate("inbox", "Elsewhere"), "muted", "user-x"),
+        "refused": _Closed(translate("inbox", "Refused"), "refused", "ban"),
+        "expired": _Closed(translate("inbox", "Expired"), "expired", "timer-off"),
+        "cancelled": _Closed(translate("inbox", "Cancelled"), "expired", "circle-x"),
+        "superseded": _Closed(translate("inbox", "Superseded"), "expired", "copy-minus"),
+    }
+    return outcomes.get(row.outcome, _Closed(translate("inbox", "No longer open"), "muted", "circle-minus"))
+
+
 def _icon(row: Entry) -> tuple[str, Role]:
     """The state icon: the first fact that is true, strongest first."""
     pause = row.pause
+    closed = _closed(row)
+    if closed is not None:
+        return closed.icon, closed.role
     facts: tuple[tuple[bool, str, Role], ...] = (
-        (row.mark == "answered", "circle-check", "answered"),
-        (row.gone and row.mark != "sending", "circle-minus", "muted"),
         (row.mark == "failed", "triangle-alert", "failed"),
         (row.mark == "held", "undo-2", "held"),
         (row.mark == "sending", "arrow-up-right", "sent"),
@@ -92,10 +117,9 @@ def _word(row: Entry, now: float) -> tuple[str, Role, str]:
     """The one state word of a row, its colour, and the icon that says the same."""
     translate = QCoreApplication.translate
     pause = row.pause
-    if row.mark == "answered":
-        return translate("inbox", "Answered"), "answered", "circle-check"
-    if row.gone and row.mark != "sending":
-        return translate("inbox", "No longer open"), "muted", "circle-minus"
+    closed = _closed(row)
+    if closed is not None:
+        return closed.word, closed.role, closed.icon
     if row.mark == "failed":
         return translate("inbox", "Failed to send"), "failed", "triangle-alert"
     if row.mark == "held":

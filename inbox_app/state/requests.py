@@ -30,7 +30,7 @@ class Entry:
 
     ``new``: never opened here. ``again``: its run was answered before while this window was open. ``mark_until``: when
     a held answer leaves, seconds since the epoch. ``gone``: no longer open at the runtime, kept because it is being
-    read; it does not count as waiting.
+    read; it does not count as waiting. ``outcome``: how it ended then, a word of `Decision`, empty if that is not known.
     """
 
     pause: Pause
@@ -40,6 +40,7 @@ class Entry:
     mark: Mark = ""
     mark_until: float | None = None
     gone: bool = False
+    outcome: str = ""
 
     @property
     def id(self) -> str:
@@ -127,7 +128,7 @@ class Requests:
         if batch.reset:
             return self._reset(batch)
         for pause_id in batch.closed:
-            self._close(pause_id, keep=pause_id == reading)
+            self._close(pause_id, batch.outcomes.get(pause_id, ""), keep=pause_id == reading)
         nobody_reads = not self._entries  # then no row can move under anybody
         for pause in batch.opened:
             self._open(pause, hold=not nobody_reads)
@@ -188,7 +189,7 @@ class Requests:
         for pause in batch.opened:
             entry = self._entry(pause)
             known = before.get(pause.id)
-            self._place(replace(known, pause=pause, group=entry.group, gone=False) if known else entry)
+            self._place(replace(known, pause=pause, group=entry.group, gone=False, outcome="") if known else entry)
         self._cursor = batch.next_cursor
         self._total = batch.total if batch.total is not None else len(self._entries)
         self._loaded = True
@@ -198,7 +199,7 @@ class Requests:
 
     def _open(self, pause: Pause, *, hold: bool) -> None:
         if pause.id in self._entries:
-            self._exchange(replace(self._entries[pause.id], pause=pause, gone=False))
+            self._exchange(replace(self._entries[pause.id], pause=pause, gone=False, outcome=""))
             return
         held = self._held.pop(pause.id, None)
         entry = replace(held, pause=pause, group=self._group_of(pause)) if held else self._entry(pause)
@@ -207,7 +208,7 @@ class Requests:
         else:
             self._place(entry)
 
-    def _close(self, pause_id: str, *, keep: bool) -> None:
+    def _close(self, pause_id: str, outcome: str, *, keep: bool) -> None:
         held = self._held.pop(pause_id, None)
         entry = held or self._entries.get(pause_id)
         if entry is None:
@@ -217,7 +218,7 @@ class Requests:
             return
         if keep:
             mark: Mark = entry.mark if entry.mark in {"sending", "answered"} else ""
-            self._exchange(replace(entry, gone=True, mark=mark, mark_until=None))
+            self._exchange(replace(entry, gone=True, outcome=outcome, mark=mark, mark_until=None))
         else:
             self._take_out(pause_id)
 

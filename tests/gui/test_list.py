@@ -174,6 +174,33 @@ def test_a_row_says_its_state_in_one_word_and_one_shape(
     assert (look.word, look.icon) == (word, icon)
 
 
+@pytest.mark.parametrize(
+    ("outcome", "mark", "word", "icon"),
+    [
+        ("answered", "", "Elsewhere", "user-x"),
+        ("answered", "answered", "Answered", "circle-check"),
+        ("answered", "sending", "Sending", "arrow-up-right"),
+        ("refused", "", "Refused", "ban"),
+        ("refused", "answered", "Refused", "ban"),
+        ("expired", "draft", "Expired", "timer-off"),
+        ("cancelled", "sending", "Cancelled", "circle-x"),
+        ("superseded", "", "Superseded", "copy-minus"),
+        ("", "", "No longer open", "circle-minus"),
+    ],
+)
+def test_a_closed_question_says_how_it_ended(
+    theme: Theme, qtbot: QtBot, outcome: str, mark: Mark, word: str, icon: str
+) -> None:
+    asked = pause(1)
+    listed = Listed(theme, qtbot, [asked])
+    listed.model.apply(listed.requests.mark(asked.id, mark))
+    outcomes = {asked.id: outcome} if outcome else {}
+    listed.model.apply(listed.requests.apply(Batch(closed=[asked.id], outcomes=outcomes), reading=asked.id))
+    look = listed.looks()[1]
+    assert isinstance(look, RowLook)
+    assert (look.word, look.icon) == (word, icon)
+
+
 def test_a_deadline_replaces_the_age(theme: Theme, qtbot: QtBot) -> None:
     listed = Listed(
         theme, qtbot, [pause(1, expires_at=NOW + 18 * 60), pause(2, expires_at=NOW - 60), pause(3, asked_at=NOW - 840)]

@@ -38,8 +38,8 @@ class Runtime:
         self.waiting[pause] = {"pause_id": pause, "session_id": "dur_1", "question": "?"}
         self.tells("pause-opened", self.waiting[pause])
 
-    def closes(self, pause: str) -> None:
-        self.tells("pause-closed", self.waiting.pop(pause))
+    def closes(self, pause: str, outcome: str = "answered") -> None:
+        self.tells("pause-closed", {**self.waiting.pop(pause), "outcome": outcome})
 
     def tells(self, kind: str, wire: dict[str, Any], run_id: str = "dur_1") -> None:
         if self.listener is not None:
@@ -70,7 +70,7 @@ def test_a_burst_is_one_batch() -> None:
         for number in range(1, 300):
             runtime.opens(f"p{number}")
         runtime.closes("p0")
-        runtime.closes("p7")
+        runtime.closes("p7", "expired")
         runtime.tells("run", {"session_id": "dur_1", "status": "running"})
         runtime.tells("run", {"session_id": "dur_1", "status": "completed"})
         batch = await batches.get()
@@ -78,6 +78,7 @@ def test_a_burst_is_one_batch() -> None:
         assert not batch.reset
         assert len(batch.opened) == 298
         assert set(batch.closed) == {"p0", "p7"}
+        assert batch.outcomes == {"p0": "answered", "p7": "expired"}
         assert [run.status for run in batch.runs] == ["completed"]
         assert batch.total == 298
         assert batches.empty()
