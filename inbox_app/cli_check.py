@@ -166,7 +166,7 @@ def _tool_row(tool: Tool, bundle: Bundle) -> list[str]:
         tool.name,
         "durable" if tool.durable else "inline",
         tool.language,
-        "by invoke" if tool.invocable else "",
+        "by invoke" if tool.invocable else "by code or `run`",
         ", ".join(reach(tool.name, bundle)),
     ]
 
@@ -177,4 +177,4 @@ def _agent_row(agent: Agent) -> list[str]:
 
 def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
     for problem in problems:
-        yield f"{problem.severity}: {visible(str(problem).removeprefix('.: '))} [{problem.code}]"
+        yield f"{problem.severity}: {visible(str(problem))} [{problem.code}]"

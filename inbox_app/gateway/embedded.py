@@ -10,6 +10,7 @@ import asyncio
 import getpass
 import logging
 import os
+import shlex
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from inbox_app.gateway.base import Answer, Batch, GatewayError, Outcome, PausePa
 
 if TYPE_CHECKING:
     from inbox_app.gateway.feed import Feed
+    from runtime_core.repo.bundle import BundleError
     from runtime_core.runtime import Runtime
 
 T = TypeVar("T")
@@ -293,12 +295,20 @@ _CLOSED_MEANWHILE: Final = (
 _FOREVER_S: Final = 10 * 365 * 86400.0
 
 
-def bundle_error(refused: Sequence[Any]) -> GatewayError:
-    """One error for all repositories that cannot be used, with every problem of each (`BundleError`)."""
+def bundle_error(refused: Sequence[BundleError]) -> GatewayError:
+    """One error for all repositories that cannot be used: a line for each, and every problem in the details."""
     problems = [{"repository": str(error.root), **problem.to_wire()} for error in refused for problem in error.problems]
     codes = [problem["code"] for problem in problems if problem["severity"] == "error"]
-    lines = [f"{error.root} cannot be used: {error}" for error in refused]
-    return GatewayError(codes[0] if codes else "CONFIG_VALIDATION_FAILED", "\n".join(lines), {"problems": problems})
+    lines = "\n".join(map(_refusal, refused))
+    return GatewayError(codes[0] if codes else "CONFIG_VALIDATION_FAILED", lines, {"problems": problems})
+
+
+def _refusal(error: BundleError) -> str:
+    errors = [problem for problem in error.problems if problem.severity == "error"]
+    first = f"{error.root} cannot be used: {errors[0] if errors else error}"
+    if len(errors) <= 1:
+        return first
+    return f"{first} And {len(errors) - 1} more; see all with: operator-inbox check {shlex.quote(str(error.root))}"
 
 
 async def _translated(work: Coroutine[Any, Any, T]) -> T:

@@ -11,6 +11,8 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from runtime_core.agents.turns import ModelError, ModelUnusable, Reply, ToolCall, Turn
+from runtime_core.repo.position import show_key
+from runtime_core.repo.wording import in_words
 from runtime_core.wire.json import JsonError, dumps, loads
 
 FILE_LIMIT: Final = 16 * 1024 * 1024
@@ -137,7 +139,5 @@ def _short(text: str, limit: int) -> str:
 def _complaints(path: Path, error: ValidationError) -> list[str]:
     found: list[str] = []
     for problem in error.errors(include_url=False, include_input=False):
-        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ").replace("Input should be", "this should be")
-        found.append(f"{path} [{key.removeprefix('.') or 'whole file'}]: {message}.")
+        found.append(f"{path} [{show_key(problem['loc']) or 'whole file'}]: {in_words(problem)}.")
     return found

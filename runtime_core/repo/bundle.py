@@ -27,9 +27,10 @@ class Problem:
     column: int | None = None
 
     def __str__(self) -> str:
-        at = f":{self.line}:{self.column}" if self.line is not None else ""
+        at = "".join(f":{number}" for number in (self.line, self.column) if number is not None)
         key = f" [{self.key}]" if self.key else ""
-        return f"{self.file}{at}{key}: {self.message} {self.remedy}".rstrip()
+        where = "" if self.file == "." else f"{self.file}{at}{key}: "
+        return f"{where}{self.message} {self.remedy}".rstrip()
 
     def to_wire(self) -> dict[str, Any]:
         return {

@@ -10,8 +10,9 @@ from typing import Any, Final, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from runtime_core.repo.position import locate
+from runtime_core.repo.position import locate, show_key
 from runtime_core.repo.report import INVALID, PARSE_FAILED, READ_FAILED, Report
+from runtime_core.repo.wording import in_words
 from runtime_core.wire.json import JsonError, loads
 
 DEFINITION_LIMIT: Final = 1024 * 1024
@@ -33,12 +34,6 @@ class JsonFile:
         """Key, line and column of a value, as `Report` takes them."""
         line, column = locate(self.text, key)
         return {"key": show_key(key), "line": line, "column": column}
-
-
-def show_key(key: Sequence[str | int]) -> str | None:
-    """``("uses", "tools", 2)`` as ``uses.tools[2]``."""
-    shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key)
-    return shown.removeprefix(".") or None
 
 
 def items_of(value: object) -> list[Any]:
@@ -108,11 +103,9 @@ def validate(model: type[M], file: JsonFile, report: Report) -> M | None:
             key = _json_key(file.value, problem["loc"])
             remedy = _remedy(model, problem["loc"])
             place = file.place(key)
-            message = problem["msg"].removeprefix("Value error, ").replace("Input should be", "This should be")
             if problem["type"] == "missing":
                 place["key"] = show_key(problem["loc"])
-                message = "This field is required and missing"
-            report.error(INVALID, file.name, f"{message}.", remedy, **place)
+            report.error(INVALID, file.name, f"{in_words(problem)}.", remedy, **place)
     return None
 
 

@@ -9,7 +9,8 @@ from typing import Any, Final, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from runtime_core.repo.files import JsonFile, Key, read_json, show_key, validate
+from runtime_core.repo.files import JsonFile, Key, read_json, validate
+from runtime_core.repo.position import show_key
 from runtime_core.repo.report import ENV_NOT_SET, NOT_FOUND, READ_FAILED, Report
 
 MANIFEST: Final = "amodal.json"

@@ -20,6 +20,7 @@ from referencing.exceptions import NoSuchResource, Unresolvable
 from referencing.jsonschema import DRAFT202012, SchemaRegistry
 
 from runtime_core.repo.bundle import Tool
+from runtime_core.repo.position import show_key
 from runtime_core.repo.regex import UnsupportedPattern, compile_javascript
 from runtime_core.wire.json import JsonError, JsonText, Number, dumps, loads
 
@@ -241,8 +242,8 @@ def _sentence(error: ValidationError, *, path: bool = True) -> str:
     message = _message(error)
     if len(message) > _MESSAGE_LIMIT:
         message = message[:_MESSAGE_LIMIT] + "…"
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
-    return f"{where.removeprefix('.')}: {message}" if path and where else message
+    where = show_key(error.absolute_path) if path else None
+    return f"{where}: {message}" if where else message
 
 
 def _message(error: ValidationError) -> str:

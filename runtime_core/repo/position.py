@@ -7,6 +7,15 @@ from collections.abc import Sequence
 
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 _BLANK = " \t\n\r\ufeff"
+_KEY_LIMIT = 120
+
+
+def show_key(key: Sequence[str | int]) -> str | None:
+    """``("uses", "tools", 2)`` as ``uses.tools[2]``; the middle of a very long one is left out."""
+    shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key).removeprefix(".")
+    if len(shown) > _KEY_LIMIT:
+        shown = f"{shown[: _KEY_LIMIT // 2]}…{shown[-_KEY_LIMIT // 2 :]}"
+    return shown or None
 
 
 def locate(text: str, path: Sequence[str | int]) -> tuple[int, int]:

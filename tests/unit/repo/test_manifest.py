@@ -65,7 +65,9 @@ def test_a_byte_order_mark_is_accepted(repository: Repository) -> None:
 
 def test_a_file_that_is_not_utf8_or_no_object_is_refused(repository: Repository) -> None:
     repository.write("amodal.json", b'{"name": "\xff"}')
-    assert repository.only_error().code == "READ_FAILED"
+    problem = repository.only_error()
+    assert problem.code == "READ_FAILED"
+    assert str(problem) == "amodal.json:1: The file is not UTF-8 text. Save it as UTF-8."
     repository.write("amodal.json", "[]")
     assert "one JSON object" in repository.only_error().message
 
