@@ -187,8 +187,9 @@ class Batch:
     ``reset`` means: forget what you know; ``opened`` is the first page of what waits, more comes with `Gateway.pending`
     and ``next_cursor``. ``total`` is the number of open pauses of the runtime, whenever it is known to have changed.
 
-    ``opened``: pauses that are new or changed; ``closed``: ids of pauses that are no longer open, ``outcomes``: how they
-    ended as far as the runtime says (words of `Decision`); ``runs``: runs whose status changed; ``calls``: run id -> calls that are new or changed (only for runs somebody follows).
+    ``opened``: pauses that are new or changed; ``closed``: ids of pauses that are no longer open, ``outcomes``: how
+    they ended as far as the runtime says (words of `Decision`); ``runs``: runs whose status changed; ``calls``: run
+    id -> calls that are new or changed (only for runs somebody follows).
     """
 
     opened: Sequence[Pause] = ()

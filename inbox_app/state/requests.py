@@ -30,7 +30,7 @@ class Entry:
 
     ``new``: never opened here. ``again``: its run was answered before while this window was open. ``mark_until``: when
     a held answer leaves, seconds since the epoch. ``gone``: no longer open at the runtime, kept because it is being
-    read; it does not count as waiting. ``outcome``: how it ended then, a word of `Decision`, empty if that is not known.
+    read; it does not count as waiting. ``outcome``: how it ended, a word of `Decision`, empty if unknown.
     """
 
     pause: Pause
