@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from runtime_core.approvals.eligibility import eligible
 from runtime_core.approvals.questions import handler_value, outcome, read
@@ -16,8 +16,6 @@ from runtime_core.wire.runs import PauseRow, RunRow, iso
 
 _ANSWERABLE: Final = frozenset({"awaiting-input", "needs-attention", "runnable"})
 """A ``runnable`` run with an open question has just been woken and no leg runs yet."""
-
-_ATTENTION_CHOICES: Final = '"run-again", "fail" or {"use_result": …}'
 
 
 def judge(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
@@ -48,8 +46,8 @@ def judge(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
             status=run.shown_status,
             pause_id=pause.id,
         )
-    if pause.kind == "attention" and not _is_attention_choice(value):
-        raise RuntimeFault("VALIDATION_ERROR", f"value: must be {_ATTENTION_CHOICES} for {pause.id}.")
+    if pause.kind == "attention":
+        _check_choice(pause, value)
     return replace(
         pause,
         outcome=outcome(pause.kind, pause.spec, answer.value),
@@ -156,7 +154,15 @@ def _by_whom(pause: PauseRow | None) -> str:
     return f" {pause.answered_by} answered at {iso(pause.answered_at)}." if pause is not None else ""
 
 
-def _is_attention_choice(value: JsonValue) -> bool:
-    return (
-        value in ("run-again", "fail") if isinstance(value, str) else isinstance(value, dict) and "use_result" in value
-    )
+def _check_choice(pause: PauseRow, value: JsonValue) -> None:
+    """An attention takes one of its own options, and a result in their place if it is about a call."""
+    spec = read(pause.spec)
+    options = [option["value"] for option in cast("list[dict[str, JsonValue]]", spec["options"])]
+    if isinstance(value, str) and value in options:
+        return
+    choices = [dumps(option) for option in options]
+    if "call" in spec:
+        if isinstance(value, dict) and value.keys() == {"use_result"}:
+            return
+        choices.append('{"use_result": …}')
+    raise RuntimeFault("VALIDATION_ERROR", f"value: must be {' or '.join(choices)} for {pause.id}.")
