@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from runtime_core.approvals.answering import judge, recorded
-from runtime_core.dispatch.changes import Change, Changes, Listener, pause_wire, span_wire
+from runtime_core.approvals.eligibility import pause_wire
+from runtime_core.dispatch.changes import Change, Changes, Listener, span_wire
 from runtime_core.dispatch.local import LocalDispatcher
 from runtime_core.dispatch.lock import ExecutorLock
 from runtime_core.dispatch.pulse import PULSE_S, Pulse
@@ -159,7 +160,7 @@ class Runtime:
         if not found.durable:
             return await self._engine.run_inline(bundle, found, input, scope, who)
         run = await self._finish_run(Launch(bundle, found, input, who, scope, context).row(), wait_s)
-        return await self._reply(run)
+        return await self._reply(run, who)
 
     async def answer(self, answer: Answer, *, wait_s: float = 30) -> dict[str, Any]:
         """Store one answer and wait until the run ends or parks again (decisions 3 and 4). Raises `RuntimeFault`.
@@ -175,14 +176,14 @@ class Runtime:
                 if _left(deadline) <= 0 or not await self._is_passing(fault, answer):
                     raise
             await self._advance(answer.run_id, _left(deadline))
-        return await self._reply(await self._advance(answer.run_id, _left(deadline)))
+        return await self._reply(await self._advance(answer.run_id, _left(deadline)), answer.who)
 
     async def cancel(self, run_id: str, *, who: str) -> dict[str, Any]:
         """End an unfinished run (decision 24). Raises `RuntimeFault`."""
         run = await self._journal.cancel(run_id, who)
         self._engine.cancel(run_id)
         self._pulse.kick()
-        return await self._reply(run)
+        return await self._reply(run, who)
 
     async def pending(self, *, who: str, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
         """Open pauses, oldest first (decision 1), each with ``eligible`` and ``reason`` for ``who``."""
@@ -303,9 +304,9 @@ class Runtime:
 
     # Reading -----------------------------------------------------------------------------------------------------
 
-    async def _reply(self, run: RunRow) -> dict[str, Any]:
+    async def _reply(self, run: RunRow, who: str) -> dict[str, Any]:
         pauses = await self._journal.pauses(run.id)
-        return outcomes.of_run(run, [pause for pause in pauses if pause.outcome is None])
+        return outcomes.of_run(run, [pause for pause in pauses if pause.outcome is None], who)
 
     async def _row(self, run_id: str) -> RunRow:
         run = await self._journal.run(run_id)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from runtime_core.approvals.questions import read
 from runtime_core.wire.json import JsonText
+from runtime_core.wire.runs import PauseRow
 
 
 def eligible(spec: JsonText, who: str, requested_by: str) -> tuple[bool, str]:
@@ -28,3 +29,11 @@ def eligible(spec: JsonText, who: str, requested_by: str) -> tuple[bool, str]:
     if who not in answerers:
         return False, f"{who or 'A caller without an identity'} is not among those who may answer this question."
     return True, ""
+
+
+def pause_wire(pause: PauseRow, who: str | None, *, status: str) -> dict[str, Any]:
+    """The pause object (decision 21), with ``eligible`` and ``reason`` for ``who`` if that is known."""
+    wire = pause.to_wire(status=status)
+    if who is not None:
+        wire["eligible"], wire["reason"] = eligible(pause.spec, who, pause.requested_by)
+    return wire

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from runtime_core.approvals.eligibility import eligible
+from runtime_core.approvals.eligibility import pause_wire
 from runtime_core.journal.base import Journal
 from runtime_core.wire.runs import FINISHED, PauseRow, Span
 
@@ -105,14 +105,6 @@ class Changes:
             listener(change)
         except Exception:
             log.exception("a listener failed on %s of %s", change.kind, change.run_id)
-
-
-def pause_wire(pause: PauseRow, who: str | None, *, status: str) -> dict[str, Any]:
-    """The pause object, with ``eligible`` and ``reason`` for ``who`` if that is known."""
-    wire = pause.to_wire(status=status)
-    if who is not None:
-        wire["eligible"], wire["reason"] = eligible(pause.spec, who, pause.requested_by)
-    return wire
 
 
 def span_wire(span: Span, replayed: bool) -> dict[str, Any]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from runtime_core.approvals.eligibility import pause_wire
 from runtime_core.engine.failures import failure_text
 from runtime_core.hosts.base import HandlerFailure
 from runtime_core.wire.json import JsonText, loads
 from runtime_core.wire.runs import PauseRow, RunRow, iso
 
 
-def of_run(run: RunRow, open_pauses: Sequence[PauseRow]) -> dict[str, Any]:
-    """``open_pauses``: oldest first."""
+def of_run(run: RunRow, open_pauses: Sequence[PauseRow], who: str) -> dict[str, Any]:
+    """``open_pauses``: oldest first; ``who`` is the caller."""
     status = run.shown_status
     if status == "completed":
         return _reply(run.id, {"kind": "complete"}, run.result)
     if open_pauses and status in ("awaiting-input", "needs-attention"):
-        return _reply(run.id, {**open_pauses[0].to_wire(status=status), "kind": status})
+        return _reply(run.id, {**pause_wire(open_pauses[0], who, status=status), "kind": status})
     outcome: dict[str, Any] = {"kind": status, "session_id": run.id}
     error = _error_of(run)
     if error is not None:

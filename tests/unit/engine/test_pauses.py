@@ -42,6 +42,20 @@ def release_desk(root: Path, language: str) -> Repo:
     return repo
 
 
+def test_a_pause_is_the_same_object_in_a_reply_and_in_the_list(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("ask", ts="return await ctx.requestInput({question: 'Q', eligibleAnswerers: ['bob']});")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            outcome = (await desk.run("ask"))["outcome"]
+            (listed,) = (await desk.runtime.pending(who="ann"))["approvals"]
+            assert listed["eligible"] is False
+            assert outcome == {**listed, "kind": "awaiting-input"}
+
+    play(story())
+
+
 @pytest.mark.parametrize("language", ASKING)
 def test_a_run_pauses_is_answered_and_finishes(tmp_path: Path, language: str) -> None:
     async def story() -> None:
