@@ -139,8 +139,8 @@ class HostLeg:
         """Something came from the process."""
         self._progress_at = self._clock()
 
-    def check(self) -> None:
-        """End the leg if its time is up (decision 25)."""
+    def check(self) -> bool:
+        """End the leg if its time is up (decision 25); whether that was so."""
         now = self._clock()
         used = self._used + (now - self._counting_since if self._counting_since is not None else 0.0)
         if self._abort_reason is not None:
@@ -151,6 +151,7 @@ class HostLeg:
             self._give_up("deadline", f"{self.job.entry} did not finish within {limit}, not counting its calls.")
         elif now - self._progress_at >= PROGRESS_S:
             self._give_up("deadline", f"{self.job.entry} made no progress for {PROGRESS_S // 60} minutes.")
+        return self._is_over
 
     def _give_up(self, code: str, message: str) -> None:
         self._forward({"t": "drop", "run": self.number})

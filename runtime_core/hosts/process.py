@@ -37,6 +37,7 @@ from runtime_core.wire.json import loads
 TICK_S: Final = 0.25
 TICKS_PER_PING: Final = 4
 HUNG_PINGS: Final = 5
+PROOF_S: Final = 1.0
 START_S: Final = 20.0
 DESCRIBE_S: Final = 10.0
 STOP_S: Final = 3.0
@@ -80,6 +81,8 @@ class HostProcess(asyncio.SubprocessProtocol):
         self._pings = 0
         self._missed = 0
         self._ticks = 0
+        self._awake = asyncio.Event()
+        self._awake.set()
         self._timer: asyncio.TimerHandle | None = None
         self._is_retired = False
 
@@ -131,6 +134,13 @@ class HostProcess(asyncio.SubprocessProtocol):
         """False once it is gone, going, full, or so used up that a fresh one is better."""
         is_tired = self._runs >= MAX_RUNS or self._frozen >= MAX_FROZEN or self._memory >= MAX_MEMORY
         return not (self._gone.is_set() or self._is_retired or is_tired or len(self._legs) >= MAX_LEGS)
+
+    async def is_awake(self) -> bool:
+        """Whether it has answered its last ping, for which it gets a moment: a blocked process begins no leg."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PROOF_S):
+                await self._awake.wait()
+        return self._awake.is_set()
 
     def start(self, job: HandlerJob, events: LegEvents) -> HostLeg:
         number = next(self._numbers)
@@ -214,6 +224,7 @@ class HostProcess(asyncio.SubprocessProtocol):
         if self._gone.is_set():
             return
         self._gone.set()
+        self._awake.set()
         self._timer_off()
         if self._transport is not None:
             self._transport.close()
@@ -232,13 +243,15 @@ class HostProcess(asyncio.SubprocessProtocol):
     def _fail_legs(self, code: str = "", suspects: frozenset[int] = frozenset()) -> None:
         """A single suspect is the culprit; with several nobody is blamed before each has run alone."""
         end = self._how_it_ended()
+        if self._hung and (names := sorted({self._entry(number) for number in suspects} - {""})):
+            end = f"was ended because it was blocked for {HUNG_PINGS} s by {' or '.join(names)}"
         for number, leg in list(self._legs.items()):
             if code == "host-hung" and suspects == frozenset({number}):
                 leg.fail(code, f"{leg.job.entry} blocked its process for {HUNG_PINGS} s, which was ended then.")
             elif code and suspects == frozenset({number}):
                 leg.fail(code, f"{leg.job.entry} used more memory than a handler may; its process ended.")
             else:
-                leg.fail("host-lost", f"The process of {leg.job.entry} {end}.")
+                leg.fail("host-lost", f"The process of {leg.job.entry} {end.rstrip('.')}.")
 
     def _how_it_ended(self) -> str:
         code = self._transport.get_returncode() if self._transport is not None else None
@@ -290,6 +303,9 @@ class HostProcess(asyncio.SubprocessProtocol):
                 self._missed = 0
                 self._memory = message["memory"]
                 self._frozen = message["frozen"]
+                if message["n"] == self._pings:
+                    self._awake.set()
+                    self._rest()
             case "ready":
                 if not self._ready.done():
                     self._ready.set_result(message)
@@ -357,7 +373,7 @@ class HostProcess(asyncio.SubprocessProtocol):
 
     def _rest(self) -> None:
         """With nothing to do: end, at once if retired, else after a while."""
-        if self._legs or self._described or self._gone.is_set():
+        if self._is_watched or self._gone.is_set():
             return
         self._timer_off()
         self._timer = self._loop.call_later(0 if self._is_retired else IDLE_S, self._stop)
@@ -373,6 +389,16 @@ class HostProcess(asyncio.SubprocessProtocol):
             self._missed = 0
             self._timer = self._loop.call_later(TICK_S, self._tick)
 
+    @property
+    def _is_watched(self) -> bool:
+        """Also without a leg, as long as it owes an answer: a leg that was given up may still block it."""
+        return bool(self._legs or self._described) or not self._awake.is_set()
+
+    def _ping(self) -> None:
+        self._pings += 1
+        self._awake.clear()
+        self._send({"t": "ping", "n": self._pings})
+
     def _tick(self) -> None:
         """Counts unanswered pings rather than time: a runtime that was held up itself blames nobody."""
         self._ticks += 1
@@ -382,12 +408,13 @@ class HostProcess(asyncio.SubprocessProtocol):
                 self.kill()
                 return
             self._missed += 1
-            self._pings += 1
-            self._send({"t": "ping", "n": self._pings})
+            self._ping()
         if self._missed <= 1:
-            for leg in list(self._legs.values()):
-                leg.check()
-        if self._legs or self._described:
+            late = [leg for leg in list(self._legs.values()) if leg.check()]
+            if late:
+                self._ping()
+        if self._is_watched:
+            self._timer_off()
             self._timer = self._loop.call_later(TICK_S, self._tick)
 
     def _suspects(self) -> frozenset[int]:

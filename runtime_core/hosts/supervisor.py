@@ -53,7 +53,7 @@ class HandlerHosts:
         key = (repo, language)
         async with self._locks[key]:
             current = self._current.get(key)
-            if current is None or not current.takes_more:
+            if current is None or not (await current.is_awake() and current.takes_more):
                 if current is not None:
                     current.retire()
                 current = self._current[key] = await self._launch(repo, language)
