@@ -27,7 +27,8 @@ async def run_subagent(
     """Run a specialist and return the text of its last turn.
 
     ``input`` is appended to the task as a JSON block. ``call_tool`` gets a name from ``agent.tools`` and its arguments;
-    whatever it raises goes back to the model as text, except cancellation. Raises `SubagentFailed`.
+    whatever it raises goes back to the model as text, except cancellation and `OutcomeUnknown`.
+    Raises `SubagentFailed`.
     """
     if model is None:
         raise SubagentFailed(f'The agent "{agent.name}" cannot run: {NO_MODEL}.')
@@ -38,6 +39,10 @@ async def run_subagent(
         raise SubagentFailed(f'The agent "{agent.name}" failed: {error.message}') from error
     except TimeoutError:
         raise SubagentFailed(f'The agent "{agent.name}" gave no answer within {agent.timeout_s:g} s.') from None
+
+
+class OutcomeUnknown(Exception):  # noqa: N818
+    """A tool call that may or may not have run: only a person can say how it goes on, no handler and no model."""
 
 
 def user_turn(task: str, input: JsonText | None) -> str:
@@ -71,6 +76,8 @@ async def _result_text(agent: Agent, call: ToolCall, call_tool: CallTool) -> str
         return f'Tool "{call.name}" is not available to the agent "{agent.name}".'
     try:
         result = await call_tool(call.name, call.args)
+    except OutcomeUnknown:
+        raise
     except Exception as error:  # noqa: BLE001 - contract 10: no failure of a tool ends the turn
         return f"Tool execution failed: {error}"
     return result if _is_object(result) else f'{{"result":{result or "null"}}}'

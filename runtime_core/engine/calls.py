@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from runtime_core.agents.loop import SubagentFailed, run_subagent
+from runtime_core.agents.loop import OutcomeUnknown, SubagentFailed, run_subagent
 from runtime_core.agents.turns import Model, ModelUnusable
 from runtime_core.engine.failures import CallFailed, HandlerFailed, tool_failed
 from runtime_core.engine.frames import (
@@ -19,7 +19,8 @@ from runtime_core.engine.frames import (
     Outcome,
     Place,
 )
-from runtime_core.hosts.base import HandlerCall
+from runtime_core.engine.losses import LOST_LIMIT
+from runtime_core.hosts.base import HandlerCall, HandlerFailure
 from runtime_core.repo.bundle import Agent, Tool
 from runtime_core.spans.book import SpanBook
 from runtime_core.wire.json import JsonText, dumps, loads
@@ -39,7 +40,7 @@ class Calls:
     own_run: OwnRun
 
     async def perform(self, place: Place, call: HandlerCall) -> Outcome:
-        """Execute one call of the handler at ``place``; never raises but when it is cancelled."""
+        """Execute one call of the handler at ``place``. Raises `OutcomeUnknown`."""
         if call.kind == "tool":
             return await self.tool(place, call)
         return await self._traced(
@@ -64,6 +65,9 @@ class Calls:
             outcome = True, await work()
         except CallFailed as failed:
             outcome = False, failed.error
+        except OutcomeUnknown:
+            self.spans.doubt(at)
+            raise
         except asyncio.CancelledError:
             self.spans.cancel(at)
             raise
@@ -75,15 +79,28 @@ class Calls:
         return await self._run(place.child(tool, call.seq), call.args)
 
     async def _run(self, child: Place, params: JsonText) -> JsonText:
+        """A handler that was lost with its process through no known fault of its own runs again if it may.
+
+        If it may not, what became of it is unknown, and the call in the journal waits for a person (decision 13).
+        """
         if child.tool.durable:
             return await self.own_run(child, params)
-        try:
-            return await self.inline(child, params)
-        except HandlerFailed as failed:
-            raise tool_failed(child.tool.name, failed.failure) from None
+        lost = HandlerFailure("Error", "")
+        for _ in range(1 if child.tool.effect == "once" else LOST_LIMIT):
+            try:
+                return await self.inline(child, params)
+            except HandlerFailed as failed:
+                lost = failed.failure
+                if lost.code != "host-lost":
+                    break
+            except OutcomeUnknown as unknown:
+                lost = HandlerFailure("Error", str(unknown), "host-lost")
+        if lost.code == "host-lost" and child.tool.effect == "once" and self.origin.session_id is not None:
+            raise OutcomeUnknown(lost.message)
+        raise tool_failed(child.tool.name, lost)
 
     async def inline(self, place: Place, params: JsonText) -> JsonText:
-        """Run a handler that is not journaled. Raises `HandlerFailed`."""
+        """Run a handler that is not journaled. Raises `HandlerFailed`, `OutcomeUnknown`."""
         return await InlineFrame(self.origin, place, partial(self.perform, place)).run(params)
 
     def child_tool(self, place: Place, name: str, params: JsonText) -> Tool:

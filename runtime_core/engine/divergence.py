@@ -14,7 +14,7 @@ MEMBERS = {
     "timer": "timer",
     "step": "step",
 }
-_WAYS_ON = "Nothing was executed. Put the code back as it was when the run paused, or cancel the run."
+_WAYS_ON = "Nothing further was executed. Cancel the run and start it again."
 
 
 def judge(tool: str, divergence: Divergence) -> tuple[str, str]:

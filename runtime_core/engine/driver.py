@@ -8,8 +8,9 @@ import time
 from collections.abc import Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
+from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.approvals.questions import QuestionError
 from runtime_core.engine import divergence as divergences
 from runtime_core.engine import pauses
@@ -32,9 +33,15 @@ from runtime_core.wire.runs import PAUSE_KINDS, Entry, PauseRow, RunStatus, Slot
 
 log = logging.getLogger(__name__)
 
+_UNLOADABLE: Final = frozenset({"load-failed", "no-handler"})
 
-class HostMissing(Exception):  # noqa: N818
-    """The run cannot go on on this machine; the message says why and what to install."""
+
+class Stuck(Exception):  # noqa: N818
+    """The run cannot go on until somebody repairs something; the message says what."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class RunDriver:
@@ -67,14 +74,15 @@ class RunDriver:
         return self._claim.run.id
 
     async def drive(self) -> None:
-        """Go on until the run parks or ends. Raises `HostMissing`, or the fault that stopped the journal."""
+        """Go on until the run parks or ends. Raises `Stuck`, or the fault that stopped the journal."""
         run = self._claim.run
         try:
             await self._load()
             self._spans.start("", "tool", run.tool, run.params, since=run.created_at)
             if self._claim.epoch == 1:
                 self._ledger.save_spans()
-            self._open_frame(DurableFrame(self, self._root, run.params, run.created_at))
+            resumed = self._claim.epoch > 1
+            self._open_frame(DurableFrame(self, self._root, run.params, run.created_at, is_resumed=resumed))
             await self._over
         finally:
             self._release()
@@ -128,7 +136,7 @@ class RunDriver:
         try:
             await frame.start(self._origin, self._ledger.finished(path), self._ledger.started(path))
         except HostUnavailable as error:
-            self._conclude(HostMissing(str(error)))
+            self._conclude(Stuck("host-unavailable", str(error)))
 
     def _close_frame(self, path: SlotPath) -> None:
         """A handler ended: whatever still goes on below it is of no use any more."""
@@ -189,6 +197,8 @@ class RunDriver:
         elif failure.lost:
             log.warning("%s: %s Going on from the journal.", self.run_id, failure.message)
             self._spawn(self._start(frame))
+        elif frame.is_resumed and failure.code in _UNLOADABLE:
+            self._conclude(Stuck(failure.code, failure.message))
         elif frame.caller is None:
             self._end("failed", error=dumps({"code": "execution-failed", **failure_error(failure)}))
         else:
@@ -248,7 +258,7 @@ class RunDriver:
         if intent is None:
             self._ledger.record(self._intent(frame, call, began), _nothing)
         place = frame.place.child(tool, call.seq)
-        self._open_frame(DurableFrame(self, place, call.args, began, frame, call))
+        self._open_frame(DurableFrame(self, place, call.args, began, frame, call, is_resumed=intent is not None))
 
     async def _execute(self, frame: DurableFrame, call: HandlerCall) -> None:
         """Run an inline child or a subagent; an intent goes first unless it may simply be run again."""
@@ -260,7 +270,13 @@ class RunDriver:
                 return
             self._spans.start(slot(frame.path, call.seq), call.kind, call.name, call.args)
             await self._ledger.record_intent(self._intent(frame, call, began))
-        outcome = await self._calls.perform(frame.place, call)
+        try:
+            outcome = await self._calls.perform(frame.place, call)
+        except OutcomeUnknown as unknown:
+            log.warning("%s: the outcome of %s is unknown: %s", self.run_id, call.name, unknown)
+            if self._lives(frame):
+                self._ask_what_happened(frame, call, self._intent(frame, call, began))
+            return
         self._complete(frame, call, outcome, began=began)
 
     def _ask(self, frame: DurableFrame, call: HandlerCall) -> None:
@@ -281,7 +297,7 @@ class RunDriver:
             self._diverge(at, "content_changed", divergences.changed_question(frame.place.tool.name, call.seq))
 
     def _ask_what_happened(self, frame: DurableFrame, call: HandlerCall, intent: Entry) -> None:
-        """The call was in flight when the process died: only a person can say whether it may be made again."""
+        """The call was in flight when its process died: only a person can say whether it may be made again."""
         at = slot(frame.path, call.seq)
         self._spans.doubt(at)
         known = self._asked.get(at)

@@ -18,7 +18,7 @@ from runtime_core.agents.models import choose_model
 from runtime_core.agents.turns import Model
 from runtime_core.engine import outcomes
 from runtime_core.engine.calls import Calls
-from runtime_core.engine.driver import HostMissing, RunDriver
+from runtime_core.engine.driver import RunDriver, Stuck
 from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text
 from runtime_core.engine.frames import Origin, Place
 from runtime_core.engine.ids import new_run_id
@@ -175,9 +175,9 @@ class Engine:
         self._drivers[run.id] = driver
         try:
             await driver.drive()
-        except HostMissing as error:
+        except Stuck as stuck:
             spans.rest()
-            await self._hold(claim, "host-unavailable", str(error), spans.take())
+            await self._hold(claim, stuck.code, str(stuck), spans.take())
         finally:
             del self._drivers[run.id]
 

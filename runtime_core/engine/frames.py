@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
+from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.engine.failures import HandlerFailed
 from runtime_core.hosts.base import (
     Divergence,
@@ -128,7 +129,9 @@ class InlineFrame:
         self._end: asyncio.Future[JsonText] = loop.create_future()
 
     async def run(self, params: JsonText) -> JsonText:
-        """The handler's result. Raises `HandlerFailed`. When cancelled, the handler is aborted."""
+        """The handler's result. Raises `HandlerFailed`. The handler is aborted when this is cancelled, and when one of
+        its calls raises `OutcomeUnknown`, which is then raised.
+        """
         job = self._origin.job(self._place, params, time.time())
         try:
             leg = await self._origin.start(job, self)
@@ -137,7 +140,7 @@ class InlineFrame:
         self._leg.set_result(leg)
         try:
             return await self._end
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, OutcomeUnknown):
             leg.abort("cancelled")
             raise
         finally:
@@ -150,7 +153,12 @@ class InlineFrame:
         task.add_done_callback(self._tasks.discard)
 
     async def _answer(self, call: HandlerCall) -> None:
-        ok, value = await self._serve(call)
+        try:
+            ok, value = await self._serve(call)
+        except OutcomeUnknown as unknown:
+            if not self._end.done():
+                self._end.set_exception(unknown)
+            return
         leg = await self._leg
         if not self._end.done():
             leg.deliver(call.seq, ok, value, milliseconds(time.time()))
@@ -188,8 +196,8 @@ class FrameOwner(Protocol):
 class DurableFrame:
     """A journaled handler: the run's own, or a durable child (``caller`` and ``call`` say whose).
 
-    Outlives its leg: when the process is lost, `start` begins a new leg from the journal, and results wait until
-    the handler has asked for them again.
+    ``is_resumed``: it began in an earlier leg of its run. A frame outlives its leg: when the process is lost, `start`
+    begins a new leg from the journal, and results wait until the handler has asked for them again.
     """
 
     def __init__(
@@ -200,12 +208,15 @@ class DurableFrame:
         started_at: float,
         caller: DurableFrame | None = None,
         call: HandlerCall | None = None,
+        *,
+        is_resumed: bool = False,
     ) -> None:
         self.place = place
         self.params = params
         self.started_at = started_at
         self.caller = caller
         self.call = call
+        self.is_resumed = is_resumed
         self._owner = owner
         self._leg: Leg | None = None
         self._asked: set[int] = set()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from runtime_core.hosts import process
 from runtime_core.journal.base import Claim
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.runs import Entry, Span
@@ -31,7 +33,7 @@ def test_a_parked_run_is_cancelled_once(tmp_path: Path) -> None:
             assert {span["state"] for span in detail["spans"]} == {"cancelled"}
             with pytest.raises(RuntimeFault) as again:
                 await desk.runtime.cancel(run_id, who="bob")
-            assert again.value.status == 409
+            assert again.value.code == "run_cancelled"
             with pytest.raises(RuntimeFault) as answered:
                 await desk.answer(run_id, "yes")
             assert answered.value.code == "run_cancelled"
@@ -75,6 +77,7 @@ def test_changed_code_diverges_before_anything_new_is_executed(tmp_path: Path) -
             assert reply["outcome"]["code"] == "replay-diverged"
             assert 'callTool "first"' in reply["outcome"]["reason"]
             assert 'callTool "other"' in reply["outcome"]["reason"]
+            assert "Cancel the run and start it again" in reply["outcome"]["reason"]
             assert len(await desk.spans(run_id)) == 3
             cancelled = await desk.runtime.cancel(run_id, who="ann")
             assert cancelled["outcome"]["kind"] == "cancelled"
@@ -301,5 +304,102 @@ def test_a_run_whose_journal_fails_goes_on_when_it_works_again(tmp_path: Path) -
             run = await desk.until("run", status="completed")
             assert run.wire["result"] == [1, 2]
             assert len(refused) == 2
+
+    play(story())
+
+
+HANGS = "import asyncio\nawait asyncio.sleep(0.3)\nwhile True: pass"
+
+
+def _innocents(repo: Repo) -> None:
+    repo.durable("hangrun", ts="return await ctx.callTool('hangs', {});", tools=("hangs",))
+    repo.tool("hangs", py=HANGS, timeout=60000)
+    for name, effect in (("once", "once"), ("read", "read")):
+        repo.tool(f"slow_{name}", py=f"import asyncio\nawait asyncio.sleep(4)\nreturn '{name}'", effect=effect)
+        repo.durable(f"run_{name}", ts=f"return await ctx.callTool('slow_{name}', {{}});", tools=(f"slow_{name}",))
+    repo.durable("run_nested", ts="return await ctx.callTool('outer', {});", tools=("outer",))
+    repo.tool("outer", ts="return await ctx.callTool('slow_once', {});", tools=("slow_once",), effect="idempotent")
+
+
+def test_a_handler_that_hangs_fails_its_own_call_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "TICK_S", 0.05)
+    repo = Repo(tmp_path / "repo")
+    _innocents(repo)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            names = ("run_once", "run_read", "run_nested")
+            innocent = [asyncio.create_task(desk.run(name)) for name in names]
+            for name in ("slow_once", "slow_read"):
+                await desk.until("span", name=name)
+            await desk.until("span", id="0/0", name="slow_once")
+            culprit = (await desk.run("hangrun"))["outcome"]
+            assert (culprit["kind"], culprit["code"]) == ("failed", "execution-failed")
+            assert "hangs/handler.py blocked its process" in culprit["reason"]
+            once, read, nested = [await task for task in innocent]
+            assert (read["result"], nested["result"]) == ("read", "once")
+            assert once["outcome"]["kind"] == "needs-attention"
+            assert [option["value"] for option in once["outcome"]["options"]] == ["run-again", "fail"]
+            assert (await desk.spans(once["sessionId"]))["0"]["state"] == "unknown"
+            again = await desk.answer(once["sessionId"], "run-again")
+            assert again["result"] == "once"
+
+    play(story())
+
+
+def test_a_call_after_one_that_hangs_gets_a_process_that_works(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.tool(
+        "top",
+        ts="""
+try { await ctx.callTool('hangs', {}); } catch (error) { }
+return await ctx.callTool('echo', {a: 1});
+""",
+        tools=("hangs", "echo"),
+        timeout=60000,
+    )
+    repo.tool("hangs", py="while True: pass", timeout=500)
+    repo.tool("echo", py="return params")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            assert (await desk.run("top"))["result"] == {"a": 1}
+
+    play(story())
+
+
+BROKEN = [
+    ({"ts": ASK}, {"ts": "const x = ;"}, "load-failed", "handler.ts:2"),
+    (
+        {"py": "return (await ctx.request_input('sure?'))['value']"},
+        {"py": "return await ctx.request_input('sure?'"},
+        "load-failed",
+        "handler.py:2",
+    ),
+]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize(("code", "broken", "reason", "place"), BROKEN)
+def test_a_resumed_run_whose_handler_cannot_be_loaded_waits_until_it_is_repaired(
+    tmp_path: Path, code: dict[str, str], broken: dict[str, str], reason: str, place: str, nested: bool
+) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("ask", **code)
+    repo.durable("top", ts="return await ctx.callTool('ask', {});", tools=("ask",))
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("top" if nested else "ask"))["sessionId"]
+            repo.durable("ask", **broken)
+            first = await desk.run("ask")
+            assert first["outcome"]["kind"] == "failed"
+            reply = await desk.answer(run_id, "yes")
+            assert reply["outcome"]["kind"] == "needs-attention"
+            assert place in reply["outcome"]["question"]
+            assert [option["value"] for option in reply["outcome"]["options"]] == ["run-again"]
+            assert (await desk.detail(run_id))["run"]["error"]["code"] == reason
+            repo.durable("ask", **code)
+            assert (await desk.answer(run_id, "run-again"))["result"] == "yes"
 
     play(story())
