@@ -56,7 +56,6 @@ async def _load_handlers(bundle: Bundle) -> list[Problem]:
 
 
 async def _load_handler(hosts: HandlerHosts, repo: HostRepo, tool: Tool) -> Problem | None:
-    wanted = "default" if tool.language == "typescript" else "handler"
     try:
         described = await hosts.describe(repo, tool.language, tool.entry)
     except HandlerLoadError as error:
@@ -66,13 +65,14 @@ async def _load_handler(hosts: HandlerHosts, repo: HostRepo, tool: Tool) -> Prob
     except HostUnavailable as error:
         message = f"Handlers of this language are not checked here: {error}"
         return Problem("warning", "READ_FAILED", ".", message, "")
-    if wanted in described["exports"]:
+    if described["problem"] is None:
         return None
+    message = f"Its handler cannot be called: {described['problem']}."
     remedy = {
-        "default": "Add: export default async function (params, ctx) { … }.",
-        "handler": "Add: async def handler(params, ctx).",
-    }[wanted]
-    return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, "There is no function to call in it.", remedy)
+        "typescript": "Write: export default async function (params, ctx) { … }.",
+        "python": "Write: async def handler(params, ctx).",
+    }[tool.language]
+    return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, message, remedy)
 
 
 def _summary(error: BundleError) -> GatewayError:

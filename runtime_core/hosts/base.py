@@ -156,7 +156,9 @@ class Hosts(Protocol):
         ...
 
     async def describe(self, repo: HostRepo, language: Language, entry: str) -> Mapping[str, Any]:
-        """``{"value": default export with functions as {"$fn": name}, "exports": [names]}``.
+        """``{"value": default export with functions as {"$fn": name}, "exports": [names], "problem": str or None}``.
+
+        ``problem`` says why the file has no handler that could be called.
 
         Raises `HandlerLoadError`.
         """

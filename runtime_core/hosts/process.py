@@ -168,7 +168,7 @@ class HostProcess(asyncio.SubprocessProtocol):
             self._rest()
         if not message["ok"]:
             raise HandlerLoadError(message["error"]["message"])
-        return {"value": loads(message["value"]), "exports": message["exports"]}
+        return {"value": loads(message["value"]), "exports": message["exports"], "problem": message["problem"]}
 
     def retire(self) -> None:
         """Take nothing more; end when the last leg has ended."""

@@ -102,11 +102,27 @@ async function importWithin(entry) {
   }
 }
 
-function handlerOf(module, entry) {
+function functionOf(module) {
   const found = module.default;
   if (typeof found === 'function') return found;
   for (const name of ['handler', 'handle']) if (typeof found?.[name] === 'function') return found[name].bind(found);
-  throw Object.assign(new Error(`${entry} has no handler: export a function as default`), { code: 'no-handler' });
+  return null;
+}
+
+/** Why the handler of a module cannot be called. */
+function unusable(module) {
+  const found = functionOf(module);
+  if (!found) return 'default' in module ? 'the default export is not a function' : 'there is no default export';
+  if (found[Symbol.toStringTag]?.endsWith('GeneratorFunction')) return 'it is a generator and has to return one value';
+  return null;
+}
+
+function handlerOf(module, entry) {
+  const reason = unusable(module);
+  if (reason) {
+    throw Object.assign(new Error(`${entry} has no handler (${reason}): export a function as default`), { code: 'no-handler' });
+  }
+  return functionOf(module);
 }
 
 // ---- runs ----------------------------------------------------------------------------------------------
@@ -148,7 +164,8 @@ function conclude(run, outcome) {
 async function describe(message) {
   try {
     const module = await load(message.entry);
-    send({ t: 'described', id: message.id, ok: true, value: describeValue(module.default), exports: Object.keys(module) });
+    const found = { value: describeValue(module.default), exports: Object.keys(module), problem: unusable(module) };
+    send({ t: 'described', id: message.id, ok: true, ...found });
   } catch (error) {
     send({ t: 'described', id: message.id, ok: false, error: readable(errorOut(error)) });
   }

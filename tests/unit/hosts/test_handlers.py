@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime_core.hosts.base import HandlerLoadError
+from runtime_core.hosts.base import HandlerLoadError, Language
 from tests.unit.hosts.conftest import Bench, same
 from tests.unit.hosts.driver import DURABLE, RunDriver, entry, write_tools
 
@@ -142,6 +142,49 @@ def test_a_file_without_a_handler_says_how_to_write_one(bench: Bench, language: 
     assert "export a function as default" in failure.message or "define async def handler" in failure.message
 
 
+UNUSABLE = [
+    ("ts", "export const x = 1", "no default export"),
+    ("ts", "export default 5", "not a function"),
+    ("ts", "export default async function* (params, ctx) { yield 1 }", "generator"),
+    ("py", "x = 1", "no function handler"),
+    ("py", "handler = 5", "not a function"),
+    ("py", "async def handler(params, ctx):\n    yield 1", "generator"),
+    ("py", "def handler(params, ctx):\n    yield 1", "generator"),
+    ("py", "async def handler(params): return 1", "it takes (params)"),
+    ("py", "async def handler(params, ctx, more): return 1", "it takes (params, ctx, more)"),
+    ("py", "async def handler(params, *, ctx): return 1", "it takes (params, *, ctx)"),
+]
+
+
+@pytest.mark.parametrize(("kind", "source", "words"), UNUSABLE)
+def test_a_handler_that_cannot_be_called_is_found_without_calling_it(
+    bench: Bench, kind: str, source: str, words: str
+) -> None:
+    language: Language = "typescript" if kind == "ts" else "python"
+    found = bench.wait(bench.hosts.describe(bench.repo, language, bench.write(kind, source)))
+    assert words in found["problem"]
+    failure = bench.inline(kind, source).failure
+    assert failure is not None
+    assert failure.code == "no-handler"
+    assert words in failure.message
+
+
+USABLE = [
+    ("ts", "export default async (params) => 1"),
+    ("ts", "export default { handler: () => 1 }"),
+    ("py", "def handler(params, ctx): return 1"),
+    ("py", "async def handler(*args): return 1"),
+    ("py", "async def handler(params, ctx, more=1): return 1"),
+]
+
+
+@pytest.mark.parametrize(("kind", "source"), USABLE)
+def test_a_handler_that_can_be_called(bench: Bench, kind: str, source: str) -> None:
+    language: Language = "typescript" if kind == "ts" else "python"
+    assert bench.wait(bench.hosts.describe(bench.repo, language, bench.write(kind, source)))["problem"] is None
+    assert bench.inline(kind, source).result == 1
+
+
 def test_a_missing_file_fails_to_load(bench: Bench, language: str) -> None:
     driver = RunDriver(bench.hosts, bench.repo, f"amodal/tools/nowhere/handler.{language}", durable=False)
     failure = bench.wait(driver.leg()).failure
@@ -179,6 +222,7 @@ def test_a_definition_is_described_with_its_functions_as_slots(bench: Bench) -> 
     assert found == {
         "value": {"name": "x", "n": 1.5, "when": {"$fn": "when"}, "list": [{"$fn": True}]},
         "exports": ["default", "other"],
+        "problem": "the default export is not a function",
     }
     py = bench.write("py", "async def handle(ctx): pass\ntool = {'id': 'x', 'handle': handle}")
     assert bench.wait(bench.hosts.describe(bench.repo, "python", py))["value"] == {

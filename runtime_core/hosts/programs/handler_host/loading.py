@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import os
 import sys
 import traceback
@@ -45,10 +46,11 @@ class Loader:
         return module
 
     def handler(self, entry: str) -> Handler:
-        found = getattr(self.load(entry), "handler", None)
-        if not callable(found):
-            raise LoadError(f"{entry} has no handler: define async def handler(params, ctx)", "no-handler")
-        return found
+        module = self.load(entry)
+        reason = unusable(module)
+        if reason:
+            raise LoadError(f"{entry} has no handler ({reason}): define async def handler(params, ctx)", "no-handler")
+        return module.handler
 
     def unsteady(self) -> list[str]:
         """Places, in modules not looked at before, that give another value on every pass of a durable run."""
@@ -96,6 +98,24 @@ class Loader:
             text = str(error)
         at = f" at {place.removeprefix(self._root + os.sep)}" if place else ""
         return f"{type(error).__name__}: {text}{at}"
+
+
+def unusable(module: types.ModuleType) -> str | None:
+    """Why the ``handler`` of a module cannot be called with params and ctx."""
+    found = getattr(module, "handler", None)
+    if not callable(found):
+        return "handler is not a function" if hasattr(module, "handler") else "there is no function handler"
+    if inspect.isasyncgenfunction(found) or inspect.isgeneratorfunction(found):
+        return "it is a generator, with yield in it, and has to return one value"
+    try:
+        signature = inspect.signature(found)
+    except ValueError:  # written in C
+        return None
+    try:
+        signature.bind(None, None)
+    except TypeError:
+        return f"it takes {signature}"
+    return None
 
 
 def _unsteady_places(file: str) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, cast
 
 from .context import make_context
 from .guard import install
-from .loading import Loader, LoadError
+from .loading import Loader, LoadError, unusable
 from .output import Console, Output
 from .run import Message, Port, Run, enter
 from .timers import replace_timers
@@ -151,7 +151,8 @@ class Host:
             return
         value = to_json(_slots(getattr(module, "tool", None)))
         exports = [name for name in vars(module) if not name.startswith("_")]
-        self._send({"t": "described", "id": message["id"], "ok": True, "value": value, "exports": exports})
+        found = {"value": value, "exports": exports, "problem": unusable(module)}
+        self._send({"t": "described", "id": message["id"], "ok": True, **found})
 
     def on_unhandled(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
