@@ -23,6 +23,7 @@ class Button:
     text: str
     act: Act
     key: str = ""
+    tip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,12 @@ def armed(wish: Wish | None, problem: str, unseen: int, send: str, *, can_send: 
     left = None
     if unseen > 0:
         icon, role, text = "arrow-down-to-line", "due", _unseen(unseen)
-        left = Button(translate("DecisionBar", "Show them"), "rest")
+        left = Button(
+            translate("DecisionBar", "Show them"),
+            "rest",
+            tip=translate("DecisionBar", "Space or Page Down on the card"),
+        )
+        send = send if wish is None or problem else translate("DecisionBar", "Read all to send")
     elif wish is None or problem:
         icon, role, text = "eye", "muted", translate("DecisionBar", "All read")
     else:

@@ -92,8 +92,8 @@ class DecisionBar(QWidget):
         self._locked_until = float("-inf")
         self._state: BarState | None = None
         self._text = MarkedLabel("", theme, "body", parent=self, lines=2)
-        self._send = ClickButton(theme, "", "filled", parent=self)
         self._left = ActionButton(theme, "", "outline", parent=self)
+        self._send = ClickButton(theme, "", "filled", parent=self)
         self._right = ClickButton(theme, "", "outline", parent=self)
         self._send.clicked.connect(self.send)
         self._left.clicked.connect(self._on_left_clicked)
@@ -160,7 +160,12 @@ class DecisionBar(QWidget):
             return False
         if self._sending is not None:
             return self._sending.state == "failed"
-        return self.is_awake and self._wish is not None and not self._problem
+        return self.is_awake and self._wish is not None and not self._problem and self._unseen == 0
+
+    @property
+    def unseen(self) -> int:
+        """Lines of the body that were not in view yet."""
+        return self._unseen
 
     @property
     def can_undo(self) -> bool:
@@ -245,6 +250,8 @@ class DecisionBar(QWidget):
         self._send.setEnabled(state.can_send)
         if state.left is not None:
             self._left.set_text(state.left.text, state.left.key)
+            self._left.setToolTip(state.left.tip)
+            self._left.setAccessibleDescription(state.left.tip)
         if state.right is not None:
             self._right.set_text(state.right.text, state.right.key)
             self._right.takes_keys = state.right.act != "retry"

@@ -12,6 +12,7 @@ from inbox_app.cards.base import Card
 from inbox_app.cards.registry import make_card
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Json, Pause, RunDetail
+from inbox_app.state.seen import Seen
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON, ICON_SMALL, SPACE_1, SPACE_2, SPACE_5, SPACE_6
 from inbox_app.widgets.buttons import ActionButton
@@ -24,11 +25,13 @@ from inbox_app.widgets.plain_label import PlainLabel
 
 LINE = 20
 SLACK = 8
+DWELL_MS = 150
+"""What flies by in less is not counted as seen."""
 NOTE_WIDTH = 640
 
 
 class CardPage(QScrollArea):
-    """Made anew for every question. ``unseen_changed`` counts lines that were never in view."""
+    """Made anew for every question. ``unseen_changed`` counts the lines that were not in view yet, wherever they are."""
 
     changed = Signal()
     payload_wanted = Signal()
@@ -41,7 +44,8 @@ class CardPage(QScrollArea):
         self.note: LineField | None = None
         self._payload: Payload | None = None
         self._question: MarkedLabel | None = None
-        self._seen = 0
+        self._seen: dict[QWidget, Seen] = {}
+        self._view = (0, 0)
         self._measure = QTimer(self)
         self._measure.setSingleShot(True)
         self._measure.timeout.connect(self._on_measure)
@@ -103,9 +107,15 @@ class CardPage(QScrollArea):
             self._payload.show_edited(value, edited=edited)
 
     def show_rest(self) -> None:
-        """Scroll one view further down."""
+        """Scroll to what was not in view yet, from the top."""
+        gaps = self._gaps()
+        if gaps:
+            self.verticalScrollBar().setValue(gaps[0][0] - self._theme.px(LINE))
+
+    def turn(self, pages: int) -> None:
+        """Scroll by whole views, two lines less."""
         bar = self.verticalScrollBar()
-        bar.setValue(bar.value() + max(LINE, bar.pageStep() - 2 * LINE))
+        bar.setValue(bar.value() + pages * max(LINE, bar.pageStep() - 2 * LINE))
 
     def set_closed(self, closed: bool) -> None:
         if self.card is not None:
@@ -115,20 +125,26 @@ class CardPage(QScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._measure.start(0)
+        self._on_moved()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._measure.start(0)
+        self._view = self._in_view()
+        self._on_moved()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
-            self._measure.start(0)
+        if isinstance(event, QResizeEvent) and isinstance(watched, QWidget):
+            old, new = event.oldSize(), event.size()
+            if watched in self._seen and old.width() != new.width() and old.height() != new.height():
+                self._seen[watched] = Seen()  # its lines broke anew and stand elsewhere
+            self._on_moved()
+        elif event.type() == QEvent.Type.LayoutRequest:
+            self._on_moved()
         return super().eventFilter(watched, event)
 
     def _start(self) -> QVBoxLayout:
         self.card = self.note = self._payload = self._question = None
-        self._seen = 0
+        self._seen = {}
         self._page = QWidget()
         self._page.setAutoFillBackground(False)
         side = self._theme.px(SPACE_6 - OUTSET)
@@ -142,8 +158,12 @@ class CardPage(QScrollArea):
         self.setWidget(self._page)
         self._page.setAutoFillBackground(False)
         self._page.installEventFilter(self)
+        for part in self._page.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            part.installEventFilter(self)
+            self._seen[part] = Seen()
         self.verticalScrollBar().setValue(0)
-        self._measure.start(0)
+        self._measure.start(0)  # the card sleeps for longer than a look takes
+        self._view = (0, self.viewport().height())
 
     def _inset(self, widget: QWidget) -> QVBoxLayout:
         frame = QVBoxLayout()
@@ -173,18 +193,38 @@ class CardPage(QScrollArea):
 
     @Slot()
     def _on_moved(self) -> None:
-        self._measure.start(0)
+        if not self._measure.isActive():
+            self._measure.start(DWELL_MS)
 
     @Slot()
     def _on_measure(self) -> None:
-        page = self.widget()
-        if page is None or not self.isVisible():
+        """What was in view a moment ago and still is, was seen."""
+        if not self.isVisible() or not self._seen:
             return
-        bottom = self.verticalScrollBar().value() + self.viewport().height()
-        self._seen = max(self._seen, bottom)
-        missing = page.height() - self._theme.px(SPACE_6) - self._seen
-        line = self._theme.px(LINE)
-        self.unseen_changed.emit(math.ceil(missing / line) if missing > self._theme.px(SLACK) else 0)
+        before, now = self._view, self._in_view()
+        self._view = now
+        top, bottom = max(before[0], now[0]), min(before[1], now[1])
+        for part, seen in self._seen.items():
+            seen.add(max(top - part.y(), 0), min(bottom - part.y(), part.height()))
+        missing = sum(end - start for start, end in self._gaps())
+        self.unseen_changed.emit(math.ceil(missing / self._theme.px(LINE)))
+        if now != before:
+            self._measure.start(DWELL_MS)
+
+    def _in_view(self) -> tuple[int, int]:
+        top = self.verticalScrollBar().value()
+        return top, top + self.viewport().height()
+
+    def _gaps(self) -> list[tuple[int, int]]:
+        """What was never in view, in the coordinates of the page."""
+        slack = self._theme.px(SLACK)
+        return [
+            (part.y() + start, part.y() + end)
+            for part, seen in self._seen.items()
+            if not part.isHidden()
+            for start, end in seen.missing(part.height())
+            if end - start > slack
+        ]
 
 
 class Payload(QWidget):

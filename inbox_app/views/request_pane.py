@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from inbox_app.cards import bar_states
@@ -55,6 +55,9 @@ from inbox_app.widgets.surface import Hairline, NeutralFrame
 from inbox_app.widgets.tab_strip import TabStrip
 
 TABS: Final[tuple[TabName, ...]] = ("card", "payload", "tree", "history")
+
+
+_PAGES: Final = {Qt.Key.Key_Space: 1, Qt.Key.Key_PageDown: 1, Qt.Key.Key_PageUp: -1}
 
 
 class RequestPane(QWidget):
@@ -276,6 +279,18 @@ class RequestPane(QWidget):
     def focus_home(self) -> None:
         """Put the focus on the neutral frame: keys there neither type nor send."""
         self._home.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Space and the page keys turn the pages of the card, unless a field or a control wants them."""
+        pages = _PAGES.get(Qt.Key(event.key()), 0)
+        if not pages or self._pages.currentWidget() is not self._card_page or is_field(QApplication.focusWidget()):
+            super().keyPressEvent(event)
+        elif event.key() == Qt.Key.Key_Space and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self._card_page.turn(-pages)
+        elif event.key() == Qt.Key.Key_Space and self._bar.unseen:
+            self._card_page.show_rest()
+        else:
+            self._card_page.turn(pages)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from inbox_app.gateway.base import Batch
 from inbox_app.widgets.option_row import OptionRow
-from tests.gui.test_window import Start, start, texts
+from tests.gui.test_window import Start, start
 from tests.support.builders import decision, detail, pause, run
 from tests.support.fake_gateway import FakeGateway
 
@@ -67,7 +67,8 @@ def test_commands_work_from_a_payload_that_is_read(start: Start, qtbot: QtBot, k
     scene.desk.show_tab("payload")
     for _ in range(30):
         scene.press(Qt.Key.Key_Tab)
-        if QApplication.focusWidget().accessibleName() == "Payload":
+        focus = QApplication.focusWidget()
+        if focus is not None and focus.accessibleName() == "Payload":
             break
     scene.press(key)
     assert [row.isChecked() for row in scene.window.reading.findChildren(OptionRow)] == [True, False]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QObject, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -75,6 +76,15 @@ class Bench(QObject):
         """Let time pass and wait until the card is awake."""
         self.time += seconds
         self.qtbot.waitUntil(lambda: self.pane.bar.is_awake)
+
+    def read_all(self) -> None:
+        """Page through a long card, as its bar offers."""
+        bar = self.pane.bar
+        self.qtbot.wait(20)
+        while bar.unseen:
+            before = bar.unseen
+            QTest.mouseClick(bar._left, Qt.MouseButton.LeftButton)
+            self.qtbot.waitUntil(lambda before=before: bar.unseen < before)
 
     def unlock(self) -> None:
         """Let the moment pass in which a second click is ignored."""

@@ -195,6 +195,7 @@ def test_every_option_can_be_reached_and_picked(bench: Bench, count: int) -> Non
     assert bench.focus is last
     bench.press(Qt.Key.Key_Space)
     assert last.isChecked()
+    bench.read_all()
     bench.send()
     assert [wish.value for wish in bench.wishes] == [count - 1]
 

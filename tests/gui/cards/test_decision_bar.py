@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QScrollBar, QWidget
 
 from inbox_app.cards.decision_bar import ClickButton
 from inbox_app.gateway.base import Decision, Outcome, Pause
@@ -409,9 +409,60 @@ def test_the_unseen_rest_is_counted_down_to_nothing(bench: Bench) -> None:
     bench.wake()
     bench.press("1")
     bench.qtbot.waitUntil(lambda: "lines not yet seen" in words(bench))
-    for _ in range(40):
-        if "not yet seen" not in words(bench):
-            break
-        QTest.mouseClick(bench.pane.bar._left, Qt.MouseButton.LeftButton)
-        bench.qtbot.wait(20)
+    bench.read_all()
     assert words(bench) == "All read, picked Option 0"
+
+
+def scroll_bar(bench: Bench) -> QScrollBar:
+    return bench.pane._card_page.verticalScrollBar()
+
+
+def test_what_was_skipped_is_not_read(bench: Bench) -> None:
+    bench.show(choice("a", context={f"k{at}": at for at in range(200)}))
+    bench.wake()
+    bench.press("1")
+    bench.qtbot.waitUntil(lambda: bench.pane.bar.unseen > 0)
+    first = bench.pane.bar.unseen
+    bar = scroll_bar(bench)
+    bar.setValue(bar.maximum())
+    bench.qtbot.waitUntil(lambda: 0 < bench.pane.bar.unseen < first)
+    for at in range(0, bar.maximum(), 100):
+        bar.setValue(at)  # flies by
+    bar.setValue(bar.maximum())
+    bench.qtbot.wait(400)
+    assert bench.pane.bar.unseen > first / 2
+    bench.send()
+    assert bench.wishes == []
+    assert buttons(bench) == ["Show them", "Read all to send"]
+    assert not send_button(bench).isEnabled()
+    QTest.mouseClick(bench.pane.bar._left, Qt.MouseButton.LeftButton)
+    assert bar.value() < bar.maximum() / 2
+    bench.read_all()
+    bench.send()
+    assert len(bench.wishes) == 1
+
+
+def test_space_and_the_page_keys_read_a_long_card(bench: Bench) -> None:
+    bench.show(choice("a", context={f"k{at}": at for at in range(200)}))
+    bench.wake()
+    bench.pane.focus_home()
+    bar = scroll_bar(bench)
+    bench.press(Qt.Key.Key_PageDown)
+    down = bar.value()
+    assert down > 100
+    bench.press(Qt.Key.Key_PageUp)
+    assert bar.value() == 0
+    bench.qtbot.waitUntil(lambda: bench.pane.bar.unseen > 0)
+    while bench.pane.bar.unseen:
+        before = bench.pane.bar.unseen
+        bench.press(Qt.Key.Key_Space)
+        bench.qtbot.waitUntil(lambda before=before: bench.pane.bar.unseen < before)
+    assert bar.value() == bar.maximum()
+    assert bench.wishes == []
+
+
+def test_a_card_that_fits_is_read_at_once(bench: Bench) -> None:
+    bench.show(choice("a", context={"k": 1}))
+    bench.wake()
+    bench.press("1")
+    assert buttons(bench) == ["Send “Option 0” to Built-in"]
