@@ -103,6 +103,12 @@ class Requests:
         return tuple(self._held)
 
     @property
+    def asking_runs(self) -> Set[str]:
+        """The runs whose question is here."""
+        waiting = (*self._entries.values(), *self._held.values())
+        return {entry.pause.run_id for entry in waiting if not entry.gone}
+
+    @property
     def next_cursor(self) -> str | None:
         return self._cursor
 

@@ -84,7 +84,9 @@ class Desk(QObject):
         self._stopping = False
         self._actions: Sequence[CommandAction] = ()
         self._inbox = Inbox(window.inbox, self._current, spawn, clock=clock, parent=self)
-        self._history = History(window.history, self._current, spawn, clock=clock, parent=self)
+        self._history = History(
+            window.history, self._current, lambda: self._inbox.asking_runs, spawn, clock=clock, parent=self
+        )
         self._reading = Reading(reading, self._current, self._inbox.get, spawn, drafts, outbox, self)
         self._sender = Sender(outbox, drafts, self._gateway_of, spawn, clock=clock, parent=self)
         self._toast = UndoToast(window.toast, outbox, clock=clock, parent=self)
@@ -270,8 +272,8 @@ class Desk(QObject):
             self._history.forget()
             if self._window.view == "history":
                 self._history.load()
-        for run in batch.runs:
-            self._history.add(run)
+        if batch.runs or batch.opened or batch.closed:
+            self._history.take(batch.runs)
         self._reading.take(batch)
         if first:
             self._start_reading()
@@ -470,6 +472,7 @@ class Desk(QObject):
         window.history.opened.connect(self.open_selected)
         window.toast.undone.connect(self.undo)
         self._inbox.changed.connect(self._show_all)
+        self._history.changed.connect(self._show_all)
         self._inbox.lost.connect(self._reading.lose)
         self._inbox.failed.connect(self._on_page_failed)
         self._reading.stopped.connect(self._on_stopped)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence, Set
 from typing import Any
 
 from PySide6.QtCore import QLocale, QObject, QTimer, Signal, Slot
@@ -71,6 +71,10 @@ class Inbox(QObject):
         if self._requests.next_cursor is None:
             return self._requests.listed + self._requests.new_count
         return self._requests.total
+
+    @property
+    def asking_runs(self) -> Set[str]:
+        return self._requests.asking_runs
 
     def get(self, pause_id: str | None) -> Entry | None:
         return self._requests.get(pause_id) if pause_id else None

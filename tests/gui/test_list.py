@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtTest import QAbstractItemModelTester, QSignalSpy, QTest
 from pytestqt.qtbot import QtBot
 
-from inbox_app.gateway.base import Batch, Pause, PausePage
+from inbox_app.gateway.base import Batch, Pause, PausePage, Run
 from inbox_app.models.inbox_table import InboxTable
 from inbox_app.models.roles import ItemRole
 from inbox_app.models.run_table import RunTable
@@ -262,9 +262,56 @@ def test_history_is_latest_first_and_grows_at_the_top(theme: Theme, qtbot: QtBot
     tester = QAbstractItemModelTester(model, STRICT)
     model.put([run(1, ended_at=NOW - 30), run(2, ended_at=NOW - 10)])
     model.put([run(3, ended_at=NOW - 20), run(4, status="running"), run(1, ended_at=NOW - 5, status="failed")])
-    assert [row.id[-1] for row in model.rows] == ["1", "2", "3"]
-    assert "Failed" in model.index(0, 0).data()
+    assert listed_runs(model) == ["going", "4", "ended", "1", "2", "3"]
+    assert "Failed" in model.index(3, 0).data()
     tester.deleteLater()
+
+
+def listed_runs(model: RunTable) -> list[str]:
+    return [row.id[-1] if isinstance(row, Run) else row.group for row in model.rows]
+
+
+def test_a_run_that_goes_on_is_listed_until_it_asks_or_ends(theme: Theme, qtbot: QtBot) -> None:
+    pane = InboxPane(theme)
+    qtbot.addWidget(pane)
+    model = RunTable(pane, clock)
+    tester = QAbstractItemModelTester(model, STRICT)
+    words = ("running", "sleeping", "diverged", "needs-attention", "needs-attention", "awaiting-input")
+    going = [run(number, status=word) for number, word in enumerate(words, 1)]
+    model.put(going, asked={going[4].id})
+    assert listed_runs(model) == ["going", "1", "2", "3", "4"]
+    assert [model.data(model.index(at, 0)).split(", ")[1] for at in range(1, 5)] == [
+        "Running", "Sleeping", "Diverged", "Needs attention",
+    ]  # fmt: skip
+    model.put([run(2, status="awaiting-input"), run(3, ended_at=NOW + 1)])
+    assert listed_runs(model) == ["going", "1", "4", "ended", "3"]
+    tester.deleteLater()
+
+
+def test_the_run_being_read_stays_where_it_is_until_it_is_left(theme: Theme, qtbot: QtBot) -> None:
+    pane = InboxPane(theme)
+    qtbot.addWidget(pane)
+    model = RunTable(pane, clock)
+    read = run(1, status="running")
+    model.put([read, run(2, ended_at=NOW - 5)])
+    model.put([run(1, ended_at=NOW + 1)], reading=read.id)
+    assert listed_runs(model) == ["going", "1", "ended", "2"]
+    assert "Completed" in model.index(1, 0).data()
+    model.put(())
+    assert listed_runs(model) == ["ended", "1", "2"]
+
+
+def test_runs_of_one_tool_are_told_apart_by_their_input(theme: Theme, qtbot: QtBot) -> None:
+    pane = InboxPane(theme)
+    qtbot.addWidget(pane)
+    model = RunTable(pane, clock)
+    model.put([run(1, input={"order": "7731", "amount": 120, "note": "a\u200bb"}), run(2, input=["x"]), run(3)])
+    looks = [model.data(model.index(at, 0), ItemRole.LOOK) for at in range(1, 4)]
+    assert [look.detail for look in looks] == [
+        'local:maria · order: "7731", amount: 120, note: "a⟨U+200B⟩b"',
+        'local:maria · ["x"]',
+        "local:maria",
+    ]
 
 
 def test_models_survive_collection_and_odd_questions(theme: Theme, qtbot: QtBot) -> None:

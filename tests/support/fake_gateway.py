@@ -21,19 +21,21 @@ from tests.support.builders import run
 
 
 class FakeGateway:
-    """Holds what waits and what has ended. ``refuse`` makes `open` fail with that error."""
+    """Holds what waits, goes on and has ended. ``refuse`` makes `open` fail with that error."""
 
     def __init__(
         self,
         pauses: Sequence[Pause] = (),
         *,
         ended: Sequence[Run] = (),
+        going: Sequence[Run] = (),
         details: Sequence[RunDetail] = (),
         page: int = 100,
         refuse: GatewayError | None = None,
     ) -> None:
         self.pauses = list(pauses)
         self.ended = list(ended)
+        self.going = list(going)
         self.details = {detail.run.id: detail for detail in details}
         self.page = page
         self.refuse = refuse
@@ -73,15 +75,16 @@ class FakeGateway:
         return PausePage(self.pauses[start:end], len(self.pauses), more)
 
     async def runs(self, *, finished: bool, limit: int = 100, cursor: str | None = None) -> RunPage:
+        found = self.ended if finished else self.going
         start = int(cursor or 0)
-        end = min(start + self.page, len(self.ended))
-        more = str(end) if end < len(self.ended) else None
-        return RunPage(self.ended[start:end], len(self.ended), more)
+        end = min(start + self.page, len(found))
+        more = str(end) if end < len(found) else None
+        return RunPage(found[start:end], len(found), more)
 
     async def run(self, run_id: str) -> RunDetail:
         if run_id in self.details:
             return self.details[run_id]
-        known = next((ended for ended in self.ended if ended.id == run_id), None)
+        known = next((ended for ended in (*self.ended, *self.going) if ended.id == run_id), None)
         waiting = [pause for pause in self.pauses if pause.run_id == run_id]
         return RunDetail(known or run(id=run_id, status="awaiting_input"), waiting, (), ())
 

@@ -105,9 +105,16 @@ def waiting() -> list[Pause]:
     ]
 
 
+def going() -> list[Run]:
+    return [
+        run(90, tool="release_to_environment", status="running", input={"release": "rel-480", "target": "staging"}),
+        run(91, tool="remind_customer", status="sleeping", input={"customer": "C-511", "days": 3}),
+    ]
+
+
 def ended() -> list[Run]:
     return [
-        run(101, tool="refund_payment", ended_at=NOW - 4 * MINUTE, result={"refunded": "64.00"}),
+        run(101, tool="refund_payment", ended_at=NOW - 4 * MINUTE, result={"refunded": "64.00"}, input={"order": 7731}),
         run(
             102,
             tool="release_to_environment",
@@ -117,7 +124,7 @@ def ended() -> list[Run]:
         ),
         run(103, tool="review_request", status="cancelled", ended_at=NOW - HOUR),
         run(104, tool="rotate_key", status="expired", ended_at=NOW - 5 * HOUR),
-        run(105, tool="refund_payment", ended_at=NOW - 30 * HOUR, result={"refunded": "18.40"}),
+        run(105, tool="refund_payment", ended_at=NOW - 30 * HOUR, result={"refunded": "18.40"}, input={"order": 7402}),
     ]
 
 

@@ -75,7 +75,7 @@ async def strike(scene: Stage) -> None:
 
 
 def _full() -> FakeGateway:
-    return FakeGateway(scenes.waiting(), ended=scenes.ended(), details=scenes.details())
+    return FakeGateway(scenes.waiting(), ended=scenes.ended(), going=scenes.going(), details=scenes.details())
 
 
 async def list_of_questions(theme: Theme) -> Stage:
