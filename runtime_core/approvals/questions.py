@@ -73,7 +73,7 @@ def question(kind: AskKind, args: JsonText) -> JsonText:
             asked.pop(name, None)
         else:
             asked[name] = check(kind, name, asked[name])
-    if "question" not in asked:
+    if not str(asked.get("question", "")).strip():
         raise QuestionError(kind, "prompt" if kind == "approval" else "question", "is missing; it must be a text")
     spec: dict[str, JsonValue] = {"question": asked.pop("question")}
     spec["inputType"] = asked.pop("inputType", "text" if kind == "input" else "yesno")

@@ -12,7 +12,7 @@ const MEMBERS = {
   callTool: (run) => (name, params) => run.call('tool', nameOf(name), params ?? {}),
   callSubagent: (run) => (name, task, input, opts) => run.call('subagent', nameOf(name), [task, input ?? null, opts ?? null]),
   requestInput: (run) => (args) => run.call('input', '', args ?? {}),
-  waitForApproval: (run) => (prompt) => run.call('approval', '', prompt ?? ''),
+  waitForApproval: (run) => (prompt) => run.call('approval', '', prompt ?? {}),
   sleepUntil: (run) => async (time) => void (await run.call('sleep', '', when(time))),
   step: (run) => (name, work) => run.step(name, work),
   now: (run) => () => run.clock,

@@ -43,6 +43,13 @@ def test_a_prompt_is_the_question_of_an_approval() -> None:
     }
 
 
+@pytest.mark.parametrize("args", ["", " \n", {}, {"prompt": ""}, {"question": "\t"}])
+@pytest.mark.parametrize(("kind", "key"), [("input", "question"), ("approval", "prompt")])
+def test_a_question_has_words(args: Any, kind: Any, key: str) -> None:
+    with pytest.raises(QuestionError, match=f"{key} is missing"):
+        spec_of(args, kind)
+
+
 def test_python_spelling_means_the_same() -> None:
     snake = {
         "question": "Q",

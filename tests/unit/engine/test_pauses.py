@@ -306,3 +306,25 @@ return await Promise.all([one, ctx.requestInput('two?').then(a => a.value)]);
             assert (await first)["outcome"]["kind"] in ("awaiting-input", "complete")
 
     play(story())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        {"ts": "return await ctx.waitForApproval(null);"},
+        {"ts": "return await ctx.waitForApproval();"},
+        {"py": "return await ctx.wait_for_approval(None)"},
+        {"py": "return await ctx.wait_for_approval()"},
+    ],
+)
+def test_an_approval_of_nothing_is_refused(tmp_path: Path, code: dict[str, str]) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("ask", **code)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            outcome = (await desk.run("ask"))["outcome"]
+            assert (outcome["kind"], outcome["code"]) == ("failed", "invalid-params")
+            assert "prompt is missing" in outcome["reason"]
+
+    play(story())

@@ -111,7 +111,7 @@ def _members(run: Run) -> dict[str, Any]:
     def wait_for_approval(prompt: Any = None, **options: Any) -> Any:
         if isinstance(prompt, str) and options:
             prompt = {"prompt": prompt}
-        return run.call("approval", "", _options(prompt if prompt is not None or options else "", options))
+        return run.call("approval", "", _options(prompt if prompt is not None or options else {}, options))
 
     def sleep_until(when: object) -> Any:
         return run.call("sleep", "", _time(when))
