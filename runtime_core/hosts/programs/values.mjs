@@ -121,9 +121,21 @@ const safeText = (value) => {
   }
 };
 
+function thrownText(value) {
+  if (value === undefined) return 'it threw undefined';
+  try {
+    return `it threw ${toJson(value).slice(0, 2000)}`;
+  } catch {
+    return `it threw ${safeText(value)}`;
+  }
+}
+
+/** The message is never empty: it falls back to the name of an error, and to the JSON of what is none. */
 export function errorOut(error, { stack = true } = {}) {
-  if (error === null || (typeof error !== 'object' && typeof error !== 'function')) return { name: 'Error', message: safeText(error) };
-  const out = { name: safeText(error.name ?? 'Error'), message: safeText(error.message ?? error) };
+  if (typeof error === 'string' && error !== '') return { name: 'Error', message: safeText(error) };
+  if (!(error instanceof Error) && typeof error?.message !== 'string') return { name: 'Error', message: thrownText(error) };
+  const name = safeText(error.name ?? '') || 'Error';
+  const out = { name, message: safeText(error.message ?? '') || name };
   if (error.code !== undefined && error.code !== null) out.code = safeText(error.code);
   if (error.name === 'CompositeCallError') {
     for (const field of ['toolName', 'agentName', 'cause']) if (typeof error[field] === 'string') out[field] = error[field];

@@ -32,6 +32,36 @@ def test_an_exit_is_an_error_of_its_run_only(bench: Bench, kind: str, source: st
     assert bench.is_alive(kind)
 
 
+WITHOUT_WORDS = [
+    ("ts", "throw new TypeError()", "TypeError", "TypeError"),
+    ("ts", "throw {a: 1}", "Error", 'it threw {"a":1}'),
+    ("ts", "throw undefined", "Error", "it threw undefined"),
+    ("ts", "throw 'a text'", "Error", "a text"),
+    ("py", "assert False", "AssertionError", "AssertionError"),
+    ("py", "raise MemoryError", "MemoryError", "MemoryError"),
+    ("py", "raise KeyboardInterrupt", "KeyboardInterrupt", "KeyboardInterrupt"),
+    ("py", "raise SystemExit(3)", "SystemExit", "SystemExit: 3"),
+    ("py", "return {}['k']", "KeyError", "KeyError: 'k'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "body", "name", "message"), WITHOUT_WORDS)
+def test_an_error_without_words_is_told_by_its_name_or_its_value(
+    bench: Bench, kind: str, body: str, name: str, message: str
+) -> None:
+    source = same(f"export default async () => {{ {body} }}", f"async def handler(p, c): {body}")[kind]
+    failure = bench.inline(kind, source).failure
+    assert failure is not None
+    assert (failure.name, failure.message) == (name, message)
+
+
+def test_a_recorded_key_error_keeps_its_words(bench: Bench) -> None:
+    source = "async def handler(p, c):\n    def step(): return {}['k']\n    await c.step('s', step)"
+    failure = bench.wait(bench.driver("py", source).leg()).failure
+    assert failure is not None
+    assert (failure.name, failure.message) == ("KeyError", "KeyError: 'k'")
+
+
 STRAY = [
     ("ts", "export default async () => { setTimeout(() => { throw new Error('late') }, 1); await new Promise((r) => setTimeout(r, 20)); return 'alive' }"),
     ("ts", "export default async () => { Promise.reject(new Error('late')); await new Promise((r) => setTimeout(r, 5)); return 'alive' }"),

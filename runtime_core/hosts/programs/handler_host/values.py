@@ -247,9 +247,8 @@ def well_formed(text: str) -> str:
 
 
 def error_out(error: BaseException, *, stack: bool = True) -> dict[str, str]:
-    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     name = error.name if isinstance(error, CallError) else type(error).__name__
-    out = {"name": name, "message": well_formed(text)}
+    out = {"name": name, "message": well_formed(_message(error) or name)}
     code = getattr(error, "code", None)
     if code is not None:
         out["code"] = well_formed(str(code))
@@ -259,6 +258,15 @@ def error_out(error: BaseException, *, stack: bool = True) -> dict[str, str]:
     if stack:
         out["stack"] = well_formed("".join(traceback.format_exception(error)))[-4000:]
     return out
+
+
+def _message(error: BaseException) -> str:
+    """The text of a `KeyError` is only its key, that of a `SystemExit` a number; a recorded one says its name."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    kind = type(error).__name__
+    if not isinstance(error, KeyError | SystemExit) or not text or text.startswith(f"{kind}: "):
+        return text
+    return f"{kind}: {error}"
 
 
 _BY_CODE: dict[str, type[Exception]] = {
