@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any, Final
 
 from runtime_core.hosts.base import Divergence, HandlerFailure, HandlerJob, LegEvents, NoteKind, RecordedCall
@@ -139,8 +139,8 @@ class HostLeg:
         """Something came from the process."""
         self._progress_at = self._clock()
 
-    def check(self) -> bool:
-        """End the leg if its time is up (decision 25); whether that was so."""
+    def check(self, loading: Set[str]) -> bool:
+        """End the leg if its time is up (decision 25); whether that was so. ``loading``: entries being loaded."""
         now = self._clock()
         used = self._used + (now - self._counting_since if self._counting_since is not None else 0.0)
         if self._abort_reason is not None:
@@ -148,7 +148,9 @@ class HostLeg:
                 self._give_up("cancelled", self._abort_reason)
         elif used >= self.job.timeout_s:
             limit = f"{self.job.timeout_s:g} s"
-            self._give_up("deadline", f"{self.job.entry} did not finish within {limit}, not counting its calls.")
+            is_loading = self.job.entry in loading
+            late = f"was still being loaded after {limit}" if is_loading else f"did not finish within {limit}"
+            self._give_up("deadline", f"{self.job.entry} {late}, not counting its calls.")
         elif now - self._progress_at >= PROGRESS_S:
             self._give_up("deadline", f"{self.job.entry} made no progress for {PROGRESS_S // 60} minutes.")
         return self._is_over

@@ -76,6 +76,7 @@ class HostProcess(asyncio.SubprocessProtocol):
         self._turn: int | None = None
         self._unhandled: deque[tuple[int, int, str]] = deque()
         self._runs = 0
+        self._loading = set[str]()
         self._frozen = 0
         self._memory = 0
         self._pings = 0
@@ -247,7 +248,8 @@ class HostProcess(asyncio.SubprocessProtocol):
             end = f"was ended because it was blocked for {HUNG_PINGS} s by {' or '.join(names)}"
         for number, leg in list(self._legs.items()):
             if code == "host-hung" and suspects == frozenset({number}):
-                leg.fail(code, f"{leg.job.entry} blocked its process for {HUNG_PINGS} s, which was ended then.")
+                when = " while it was being loaded" if leg.job.entry in self._loading else ""
+                leg.fail(code, f"{leg.job.entry} blocked its process for {HUNG_PINGS} s{when}, which was ended then.")
             elif code and suspects == frozenset({number}):
                 leg.fail(code, f"{leg.job.entry} used more memory than a handler may; its process ended.")
             else:
@@ -306,6 +308,8 @@ class HostProcess(asyncio.SubprocessProtocol):
                 if message["n"] == self._pings:
                     self._awake.set()
                     self._rest()
+            case "loading":
+                (self._loading.add if message["on"] else self._loading.discard)(message["entry"])
             case "ready":
                 if not self._ready.done():
                     self._ready.set_result(message)
@@ -410,7 +414,7 @@ class HostProcess(asyncio.SubprocessProtocol):
             self._missed += 1
             self._ping()
         if self._missed <= 1:
-            late = [leg for leg in list(self._legs.values()) if leg.check()]
+            late = [leg for leg in list(self._legs.values()) if leg.check(self._loading)]
             if late:
                 self._ping()
         if self._is_watched:

@@ -72,9 +72,10 @@ const readable = (error) => {
 
 function loadFailure(entry, reason) {
   const error = readable(errorOut(reason));
-  const place = /[\w@./ -]+\.[cm]?[jt]sx?:\d+:\d+/;
-  const at = place.test(error.message) ? '' : (place.exec(error.stack ?? '')?.[0] ?? '');
-  return Object.assign(new Error(`${entry} cannot be loaded: ${error.message}${at && ` at ${at.trim()}`}`), { name: error.name, code: 'load-failed', stack: error.stack });
+  const isPlaced = /\.[cm]?[jt]sx?:\d+:\d+/.test(error.message);
+  const place = /^ *at (?:async )?(?:[^(]*\()?((?![a-z]+:)[^()]+\.[cm]?[jt]sx?:\d+:\d+)\)?$/m;
+  const at = isPlaced ? '' : (place.exec(error.stack ?? '')?.[1] ?? '');
+  return Object.assign(new Error(`${entry} cannot be loaded: ${error.message.replace(/^Error: /, '')}${at && ` at ${at}`}`), { name: error.name, code: 'load-failed', stack: error.stack });
 }
 
 /** Runs once per process and outside of every run: the state of a module belongs to no run. */
@@ -89,6 +90,8 @@ function load(entry) {
 }
 
 async function importWithin(entry) {
+  send({ t: 'loading', entry, on: true });
+  flush(); // it may never end
   let timer;
   const late = new Promise((_, reject) => {
     timer = realTimeout(() => reject(new Error(`it was not loaded after ${LOAD_MS / 1000} s`)), LOAD_MS);
@@ -99,6 +102,7 @@ async function importWithin(entry) {
     throw loadFailure(entry, error);
   } finally {
     realClear(timer);
+    send({ t: 'loading', entry, on: false });
   }
 }
 

@@ -1,7 +1,7 @@
 // Finds and loads modules the way a bundler would, so that handler files run unmodified.
 import nodeModule from 'node:module';
 import { readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const { createRequire, isBuiltin, registerHooks } = nodeModule;
@@ -166,6 +166,11 @@ function commonJsModule(url, file) {
 const value = createRequire(${JSON.stringify(url)})(${JSON.stringify(file)}); export default value;\n${reexport(keysOf(value))}`;
 }
 
+function noPackage(specifier, importer) {
+  const text = `"${specifier}", which ${importer} imports, is not there: npm packages and remote modules are not available in this version. Copy the code you need into the repository`;
+  return Object.assign(new Error(text), { code: 'ERR_MODULE_NOT_FOUND' });
+}
+
 export function installResolver(root) {
   const aliases = pathAliases(root);
   const module = (source) => ({ format: 'module', source, shortCircuit: true });
@@ -187,6 +192,7 @@ export function installResolver(root) {
       if (fromHandler && Object.hasOwn(SHIMS, builtin)) return { url: `${VIRTUAL}${encodeURIComponent(builtin)}.mjs`, format: 'module', shortCircuit: true };
       if (builtin.startsWith('node:')) return next(builtin, context);
       const found = fromHandler && locate(specifier, fromHandler);
+      if (fromHandler && !found && !/^(\.{0,2}\/|\.{1,2}$|(node|file|data|blob):)/.test(specifier)) throw noPackage(specifier, relative(root, fromHandler));
       return found ? next(pathToFileURL(found).href, context) : next(specifier, context);
     },
     load(url, context, next) {

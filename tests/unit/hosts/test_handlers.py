@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from runtime_core.hosts import process
 from runtime_core.hosts.base import HandlerLoadError, Language
 from tests.unit.hosts.conftest import Bench, same
 from tests.unit.hosts.driver import DURABLE, RunDriver, entry, write_tools
@@ -132,6 +133,40 @@ def test_a_file_that_cannot_be_loaded_is_named_with_its_line(bench: Bench, kind:
     assert place in failure.message
     assert str(bench.root) not in failure.message
     assert bench.is_alive(kind)
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("\nthrow new Error('top')", "top at {entry}:2:7"),
+        ("await Promise.reject(new Error('top'))", "top at {entry}:1:22"),
+        ("throw undefined", "it threw undefined"),
+        ("import 'left-pad'", '"left-pad", which {entry} imports, is not there: npm packages'),
+        ("import 'npm:left-pad'", '"npm:left-pad", which {entry} imports, is not there: npm packages'),
+        ("import 'https://example.com/a.ts'", '"https://example.com/a.ts", which {entry} imports, is not there: npm'),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_in_plain_words(bench: Bench, source: str, why: str) -> None:
+    driver = bench.driver("ts", source, durable=False)
+    failure = bench.wait(driver.leg()).failure
+    assert failure is not None
+    assert failure.message.startswith(f"{driver.entry} cannot be loaded: {why.format(entry=driver.entry)}")
+    assert "host.mjs" not in failure.message
+
+
+def test_a_file_that_blocks_its_process_while_it_is_loaded_is_told_so(
+    bench: Bench, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "TICK_S", 0.05)
+    source = same("while (true) {}", "while True: pass")[language]
+    hung = bench.inline(language, source).failure
+    assert hung is not None
+    assert hung.code == "host-hung"
+    assert "blocked its process for 5 s while it was being loaded" in hung.message
+    late = bench.inline(language, source, timeout_s=0.1).failure
+    assert late is not None
+    assert late.code == "deadline"
+    assert "was still being loaded after 0.1 s" in late.message
 
 
 def test_a_file_without_a_handler_says_how_to_write_one(bench: Bench, language: str) -> None:

@@ -33,8 +33,11 @@ class LoadError(Exception):
 
 
 class Loader:
-    def __init__(self, root: str) -> None:
+    """``loading`` is told of every file before it is loaded, in case that never ends, and afterwards."""
+
+    def __init__(self, root: str, loading: Callable[[str, bool], None]) -> None:
         self._root = root
+        self._loading = loading
         self._modules: dict[str, types.ModuleType] = {}
         self._checked: set[str] = set()
 
@@ -42,7 +45,11 @@ class Loader:
         """Raises `LoadError` with file and line. Runs outside of every run: a module's state belongs to none."""
         module = self._modules.get(entry)
         if module is None:
-            module = self._modules[entry] = self._import(entry)
+            self._loading(entry, True)
+            try:
+                module = self._modules[entry] = self._import(entry)
+            finally:
+                self._loading(entry, False)
         return module
 
     def handler(self, entry: str) -> Handler:
@@ -97,7 +104,7 @@ class Loader:
             place = f"{own[-1].filename}:{own[-1].lineno}" if own else ""
             text = str(error)
         at = f" at {place.removeprefix(self._root + os.sep)}" if place else ""
-        return f"{type(error).__name__}: {text}{at}"
+        return f"{type(error).__name__}{text and ': '}{text}{at}"
 
 
 def unusable(module: types.ModuleType) -> str | None:

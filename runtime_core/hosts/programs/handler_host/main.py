@@ -31,10 +31,11 @@ class Host:
     def __init__(self, init: Message, loop: asyncio.AbstractEventLoop, output: Output) -> None:
         limits = init["limits"]
         self._loop = loop
+        self._output = output
         self._send = output.send
         self._runs: dict[int, Run] = {}
         self._frozen: list[Run] = []  # a pause leaves frames behind that must never go on
-        self._loader = Loader(init["root"])
+        self._loader = Loader(init["root"], self._say_loading)
         self._inbox: deque[Message] = deque()
         self._draining: asyncio.Task[None] | None = None
         self._handled = 0
@@ -142,6 +143,10 @@ class Host:
     def _conclude(self, run: Run, **outcome: Any) -> None:
         run.end()
         self._send({"t": "done", "run": run.id, **outcome})
+
+    def _say_loading(self, entry: str, is_on: bool) -> None:
+        self._send({"t": "loading", "entry": entry, "on": is_on})
+        self._output.flush()
 
     def _describe(self, message: Message) -> None:
         try:
