@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from PySide6.QtCore import QCoreApplication
 
 from inbox_app.cards.base import short_label
 from inbox_app.gateway import values
-from inbox_app.gateway.base import Decision, Outcome
+from inbox_app.gateway.base import Decision, Outcome, Pause
 from inbox_app.models.wording import clock
 from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.tokens import Role
@@ -24,6 +24,7 @@ class Button:
     act: Act
     key: str = ""
     tip: str = ""
+    pause_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,8 @@ def sending(item: Sending, now: float, undo_key: str = "Z") -> BarState:
         )
     if item.state == "refused":
         return _refused(item)
-    if item.state == "done" and item.outcome is not None:
-        return _outcome(item.outcome)
+    if item.state == "done":
+        return _outcome(item)
     return BarState("arrow-up-right", "sent", translate("DecisionBar", "Sending. You can move on"))
 
 
@@ -103,21 +104,23 @@ def changed() -> BarState:
     return BarState("git-compare", "due", text, right=Button(translate("DecisionBar", "Show it again"), "reload"))
 
 
-def elsewhere(by: str, answer: object, at: float | None) -> BarState:
-    words = {
-        "name": short_label(by),
-        "answer": short_label(values.compact(answer, 60)),
-        "time": clock(at) if at is not None else "",
-    }
-    if at is None:
-        text = translate("DecisionBar", "Answered by {name}: {answer}. Your pick is kept").format(**words)
-    else:
-        text = translate("DecisionBar", "Answered by {name} at {time}: {answer}. Your pick is kept").format(**words)
-    return BarState("user-check", "answered", text)
+def elsewhere(decision: Decision) -> BarState:
+    by = short_label(decision.by) or translate("DecisionBar", "somebody")
+    answer = short_label(values.compact(decision.value, 60))
+    if decision.at is None:
+        text = translate("DecisionBar", "Answered by {name}: {answer}. Your pick is kept")
+        return BarState("user-check", "answered", text.format(name=by, answer=answer))
+    text = translate("DecisionBar", "Answered by {name} at {time}: {answer}. Your pick is kept")
+    return BarState("user-check", "answered", text.format(name=by, answer=answer, time=clock(decision.at)))
 
 
-def closed(decision: Decision | None) -> BarState:
-    """The question was closed by somebody else, or by nobody."""
+def closed(decision: Decision | None, following: Pause | None = None) -> BarState:
+    """The question was closed by somebody else, or by nobody; ``following`` is what its run asks now."""
+    state = _closed(decision)
+    return state if following is None else replace(state, right=_next(following))
+
+
+def _closed(decision: Decision | None) -> BarState:
     if decision is None or decision.outcome == "superseded":
         return BarState(
             "copy-minus", "muted", translate("DecisionBar", "The run no longer asks this. Your pick is kept")
@@ -126,7 +129,11 @@ def closed(decision: Decision | None) -> BarState:
         return expired(decision.at)
     if decision.outcome == "cancelled":
         return BarState("circle-x", "expired", translate("DecisionBar", "This run was cancelled. Nothing was sent"))
-    return elsewhere(decision.by or translate("DecisionBar", "somebody"), decision.value, decision.at)
+    return elsewhere(decision)
+
+
+def _next(pause: Pause) -> Button:
+    return Button(translate("DecisionBar", "Next question"), "next", pause_id=pause.id)
 
 
 def expired(at: float | None) -> BarState:
@@ -154,7 +161,8 @@ def _refused(item: Sending) -> BarState:
     if item.refusal == "elsewhere":
         by = item.details.get("answered_by")
         if by:
-            return elsewhere(str(by), item.details.get("value"), None)
+            text = translate("DecisionBar", "Answered by {name}. Your pick is kept").format(name=short_label(str(by)))
+            return BarState("user-check", "answered", text)
         return BarState("user-check", "muted", item.message)
     if item.refusal == "expired":
         return expired(None)
@@ -168,32 +176,36 @@ def _refused(item: Sending) -> BarState:
     return BarState("triangle-alert", "failed", text, right=Button(translate("DecisionBar", "Answer again"), "reload"))
 
 
-def _outcome(outcome: Outcome) -> BarState:
+def _outcome(item: Sending) -> BarState:
+    """What came of an answer that was taken: who gave it and when, and what the run did then."""
+    outcome = item.outcome
+    assert outcome is not None
+    then, icon, role = _afterwards(outcome)
+    text = translate("DecisionBar", "Answered. {then}")
+    if item.by:
+        text = translate("DecisionBar", "Answered by {name} at {time}. {then}")
+    text = text.format(name=short_label(item.by), time=clock(item.done_at), then=then)
+    return BarState(icon, role, text, right=_next(outcome.pause) if outcome.pause is not None else None)
+
+
+def _afterwards(outcome: Outcome) -> tuple[str, str, Role]:
     if outcome.pause is not None:
-        text = translate("DecisionBar", "Answered. The run asks again: {question}").format(
-            question=short_label(outcome.pause.question)
-        )
-        return BarState(
-            "circle-pause", "waiting", text, right=Button(translate("DecisionBar", "Next question"), "next")
-        )
+        asks = translate("DecisionBar", "The run asks again: {question}")
+        return asks.format(question=short_label(outcome.pause.question)), "circle-pause", "waiting"
     reason = short_label(outcome.reason)
     match outcome.kind:
         case "complete":
-            return BarState("circle-check", "answered", translate("DecisionBar", "Answered. The run is complete"))
+            return translate("DecisionBar", "The run is complete"), "circle-check", "answered"
         case "failed" | "diverged":
-            text = (
-                translate("DecisionBar", "Answered. The run failed: {reason}")
-                if reason
-                else translate("DecisionBar", "Answered. The run failed")
-            )
-            return BarState("triangle-alert", "failed", text.format(reason=reason))
+            failed = translate("DecisionBar", "The run failed: {reason}").format(reason=reason)
+            return failed if reason else translate("DecisionBar", "The run failed"), "triangle-alert", "failed"
         case "sleeping":
-            return BarState("moon", "muted", translate("DecisionBar", "Answered. The run sleeps"))
+            return translate("DecisionBar", "The run sleeps"), "moon", "muted"
         case "needs-attention":
-            return BarState("triangle-alert", "due", translate("DecisionBar", "Answered. The run needs attention"))
+            return translate("DecisionBar", "The run needs attention"), "triangle-alert", "due"
         case "cancelled":
-            return BarState("circle-x", "expired", translate("DecisionBar", "Answered. The run was cancelled"))
+            return translate("DecisionBar", "The run was cancelled"), "circle-x", "expired"
         case "expired":
-            return BarState("timer-off", "expired", translate("DecisionBar", "Answered. The run expired"))
+            return translate("DecisionBar", "The run expired"), "timer-off", "expired"
         case _:
-            return BarState("circle-check", "answered", translate("DecisionBar", "Answered. The run goes on"))
+            return translate("DecisionBar", "The run goes on"), "circle-check", "answered"

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from inbox_app.cards import bar_states
 from inbox_app.cards.arming import Arming, KeyWatch
-from inbox_app.cards.bar_states import SEND_KEYS, Act, BarState
+from inbox_app.cards.bar_states import SEND_KEYS, BarState, Button
 from inbox_app.cards.base import short_label
 from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.theme import Theme
@@ -322,15 +322,15 @@ class DecisionBar(QWidget):
     @Slot()
     def _on_left_clicked(self) -> None:
         if self._state is not None and self._state.left is not None:
-            self._act(self._state.left.act)
+            self._act(self._state.left)
 
     @Slot()
     def _on_right_clicked(self) -> None:
         if self._state is not None and self._state.right is not None and not self._is_locked:
-            self._act(self._state.right.act)
+            self._act(self._state.right)
 
-    def _act(self, act: Act) -> None:
-        match act:
+    def _act(self, button: Button) -> None:
+        match button.act:
             case "undo":
                 self.undo_requested.emit()
             case "rest":
@@ -340,9 +340,7 @@ class DecisionBar(QWidget):
             case "reload":
                 self.reload_requested.emit()
             case "next":
-                following = self._sending.outcome.pause if self._sending and self._sending.outcome else None
-                if following is not None:
-                    self.next_requested.emit(following.id)
+                self.next_requested.emit(button.pause_id)
 
     @Slot()
     def _on_theme_changed(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -66,6 +66,13 @@ class Sender(QObject):
         if sending is not None:
             self._send(sending)
 
+    def withdraw(self, pause_ids: Sequence[str]) -> None:
+        """These pauses were closed elsewhere: what is held for them becomes a draft again at once."""
+        for pause_id in pause_ids:
+            if self._outbox.withdraw(pause_id):
+                self.changed.emit(pause_id)
+        self._wind()
+
     def close(self) -> None:
         """Held answers stay behind as drafts; nothing of them is sent."""
         self._timer.stop()
@@ -91,7 +98,8 @@ class Sender(QObject):
     async def _deliver(self, sending: Sending) -> None:
         pause = sending.wish.pause
         try:
-            outcome = await self._gateway_of(pause.connection).answer(sending.answer)
+            gateway = self._gateway_of(pause.connection)
+            outcome = await gateway.answer(sending.answer)
         except GatewayError as error:
             self._outbox.failed(pause.id, error.code, error.message, error.details)
         except Exception as error:  # the answer is kept and can be sent again, whatever broke
@@ -100,5 +108,5 @@ class Sender(QObject):
             raise
         else:
             self._drafts.drop(pause.id)
-            self._outbox.succeeded(pause.id, outcome)
+            self._outbox.succeeded(pause.id, outcome, gateway.identity, self._clock())
         self.changed.emit(pause.id)

@@ -55,7 +55,10 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """One answer on its way. ``leaves_at`` counts only while held; ``code`` and ``message`` once it was not taken."""
+    """One answer on its way. ``leaves_at`` counts only while held; ``code`` and ``message`` once it was not taken.
+
+    ``outcome``, ``by`` (the identity it was recorded under) and ``done_at`` once it was.
+    """
 
     wish: Wish
     answer: Answer
@@ -67,6 +70,8 @@ class Sending:
     message: str = ""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
     outcome: Outcome | None = None
+    by: str = ""
+    done_at: float = 0.0
 
     @property
     def pause_id(self) -> str:
@@ -109,6 +114,14 @@ class Outbox:
         del self._sendings[pause_id]
         return sending.wish
 
+    def withdraw(self, pause_id: str) -> bool:
+        """The pause was closed elsewhere: an answer that is still held has nowhere to go. Whether there was one."""
+        sending = self._sendings.get(pause_id)
+        if sending is None or sending.state != "held":
+            return False
+        del self._sendings[pause_id]
+        return True
+
     def last_held(self) -> Sending | None:
         held = [sending for sending in self._sendings.values() if sending.state == "held"]
         return held[-1] if held else None
@@ -129,12 +142,12 @@ class Outbox:
             return None
         return self._move(sending, "sending", refusal="", code="", message="", details={})
 
-    def succeeded(self, pause_id: str, outcome: Outcome) -> Sending | None:
+    def succeeded(self, pause_id: str, outcome: Outcome, by: str = "", now: float = 0.0) -> Sending | None:
         """The runtime took the answer; None if nothing was being sent for this pause."""
         sending = self._sendings.get(pause_id)
         if sending is None or sending.state != "sending":
             return None
-        return self._move(sending, "done", outcome=outcome)
+        return self._move(sending, "done", outcome=outcome, by=by, done_at=now)
 
     def failed(
         self, pause_id: str, code: str, message: str, details: Mapping[str, Any] | None = None

@@ -31,7 +31,7 @@ NOTE_WIDTH = 640
 
 
 class CardPage(QScrollArea):
-    """Made anew for every question. ``unseen_changed`` counts the lines that were not in view yet, wherever they are."""
+    """Made anew for every question. ``unseen_changed`` counts lines not yet in view, wherever they are."""
 
     changed = Signal()
     payload_wanted = Signal()

@@ -81,8 +81,12 @@ class Reading(QObject):
             self._pane.close_pause(None)
 
     def refresh_outbox(self, pause_id: str) -> None:
+        """Where the answer stands. One that was refused is no answer: the run knows who gave the other."""
         if pause_id == self._pause_id:
-            self._pane.set_outbox_state(self._outbox.get(pause_id))
+            sending = self._outbox.get(pause_id)
+            self._pane.set_outbox_state(sending)
+            if sending is not None and sending.state == "refused":
+                self._load()
 
     def take(self, batch: Batch) -> None:
         """What a batch says about the question and the run that are read."""
@@ -91,6 +95,8 @@ class Reading(QObject):
                 self._pane.update_pause(pause)
         for run_id, calls in batch.calls.items():
             self._pane.apply_calls(run_id, calls)
+        if self._pause_id in batch.closed and not self._is_on_its_way:
+            self._pane.close_pause(None)
         moved = any(run.id == self._run_id for run in batch.runs)
         if moved or batch.reset or self._pause_id in batch.closed:
             self._load()
@@ -131,6 +137,12 @@ class Reading(QObject):
             self._pane.show_run(detail)
             return
         self._pane.set_detail(detail)
-        entry = self._entry(self._pause_id)
-        if entry is not None and entry.gone and self._outbox.get(entry.id) is None:
-            self._pane.close_pause(next((item for item in detail.decisions if item.pause_id == entry.id), None))
+        decision = next((item for item in detail.decisions if item.pause_id == self._pause_id), None)
+        if decision is not None and not self._is_on_its_way:
+            self._pane.close_pause(decision, next((item for item in detail.pauses if item.id != self._pause_id), None))
+
+    @property
+    def _is_on_its_way(self) -> bool:
+        """Whether an answer of this window is being held or sent, or was taken."""
+        sending = self._outbox.get(self._pause_id) if self._pause_id is not None else None
+        return sending is not None and sending.state != "refused"

@@ -9,7 +9,7 @@ How the window drives it::
     pane.set_detail(detail)                        # the run of what is shown, when it arrives later
     pane.apply_calls(run_id, calls)                # from Batch.calls; ignored for another run
     pane.set_outbox_state(sending)                 # `Outbox.get(pause_id)`, None if there is none
-    pane.close_pause(decision)                     # the shown question was closed elsewhere (decision may be None)
+    pane.close_pause(decision, following)          # the shown question was closed elsewhere (decision may be None)
     pane.show_nothing(text)
 
     pane.answer_requested -> Sender.hold           # object: state.outbox.Wish
@@ -178,12 +178,15 @@ class RequestPane(QWidget):
             self._offer()
         self.state_changed.emit()
 
-    def close_pause(self, decision: Decision | None = None) -> None:
-        """The shown question is no longer open and it was not this window that answered it."""
-        if self._pause is None:
+    def close_pause(self, decision: Decision | None = None, following: Pause | None = None) -> None:
+        """The shown question is no longer open and it was not this window that answered it.
+
+        Called again when it is known how it ended (``decision``) and what the run asks now (``following``).
+        """
+        if self._draft is None or (self._pause is None and decision is None):
             return
         self._set_closed(True)
-        self._bar.show_state(bar_states.closed(decision))
+        self._bar.show_state(bar_states.closed(decision, following))
         self._pause = None
         self.state_changed.emit()
 
@@ -271,7 +274,7 @@ class RequestPane(QWidget):
     def leave(self) -> bool:
         """Out of a field to the neutral frame; False if nothing in the pane had the focus in a field."""
         focus = QApplication.focusWidget()
-        if is_field(focus) and self.isAncestorOf(focus):
+        if focus is not None and is_field(focus) and self.isAncestorOf(focus):
             self.focus_home()
             return True
         return False

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
-from inbox_app.gateway.base import Batch
+from inbox_app.gateway.base import Batch, GatewayError
 from inbox_app.widgets.option_row import OptionRow
-from tests.gui.test_window import Start, start
+from tests.gui.test_window import Start, start, texts
 from tests.support.builders import decision, detail, pause, run
 from tests.support.fake_gateway import FakeGateway
 
@@ -73,3 +73,34 @@ def test_commands_work_from_a_payload_that_is_read(start: Start, qtbot: QtBot, k
     scene.press(key)
     assert [row.isChecked() for row in scene.window.reading.findChildren(OptionRow)] == [True, False]
     assert not isinstance(QApplication.focusWidget(), QLineEdit)
+
+
+@pytest.mark.parametrize("hold", [True, False], ids=["held", "sent"])
+def test_an_answer_that_came_too_late_shows_the_real_one(start: Start, qtbot: QtBot, hold: bool) -> None:
+    asked, following = pause(1, id="a.0", run_id="a"), pause(2, id="a.1", run_id="a", question="And now?")
+    made = decision(asked.id, value="no", by="local:tom")
+    scene = start(gateway=FakeGateway([asked]), undo_seconds=30.0 if hold else 0.0)
+    scene.gateway.details["a"] = detail(run(id="a", status="running"), pauses=[asked])
+    qtbot.waitUntil(lambda: scene.desk.pause is not None)
+    scene.wait_awake(qtbot)
+    scene.press("y")
+    scene.gateway.reply = GatewayError("pause_superseded", "Not open.", {"answered_by": "local:tom"})
+    closed = detail(run(id="a", status="awaiting-input"), pauses=[following], decisions=[made])
+    if not hold:
+        scene.gateway.details["a"] = closed
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    if hold:
+        assert scene.desk.can_undo
+        scene.gateway.details["a"] = closed
+        scene.gateway.push(Batch(closed=[asked.id], opened=[following], total=1))
+    qtbot.waitUntil(lambda: any(text.startswith("Answered by local:tom at") for text in texts(scene.window.reading)))
+    assert any(': "no". Your pick is kept' in text for text in texts(scene.window.reading))
+    assert not scene.desk.can_undo
+    assert len(scene.gateway.answers) == (0 if hold else 1)
+    assert scene.drafts.get(asked.id) is not None
+    link = next(item for item in scene.window.reading.findChildren(QAbstractButton) if item.text() == "Next question")
+    if hold:
+        qtbot.waitUntil(link.isVisible)
+        qtbot.wait(100)
+        qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
+        assert scene.current == following.id

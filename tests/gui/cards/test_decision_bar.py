@@ -278,7 +278,7 @@ def test_failed_keeps_the_answer_and_can_be_sent_again(bench: Bench) -> None:
     ("code", "says"),
     [
         ("content_changed", "This request changed since you read it"),
-        ("pause_superseded", "Answered by tom: no. Your pick is kept"),
+        ("pause_superseded", "Answered by tom. Your pick is kept"),
         ("run_cancelled", "It was cancelled."),
         ("pause_expired", "Expired. Nothing ran"),
         ("answerer_not_allowed", "It was cancelled."),
@@ -291,7 +291,9 @@ def test_every_refusal_is_said(bench: Bench, code: str, says: str) -> None:
     outbox, sending = held(bench, "y")
     outbox.due(NOW + 9)
     bench.pane.set_outbox_state(
-        outbox.failed(sending.pause_id, code, "It was cancelled.", {"answered_by": "tom", "value": "no"})
+        outbox.failed(
+            sending.pause_id, code, "It was cancelled.", {"answered_by": "tom", "answered_at": "2027-01-15T08:00:00Z"}
+        )
     )
     assert words(bench).replace('"', "") == says
     bench.unlock()

@@ -25,6 +25,8 @@ class Door:
         self.reply = reply
         self.answers: list[Answer] = []
 
+    identity = "local:maria"
+
     async def answer(self, answer: Answer) -> Outcome:
         self.answers.append(answer)
         return self.reply(answer)
@@ -73,6 +75,9 @@ def test_an_answer_leaves_after_the_window_and_takes_its_draft_along(wheel: Whee
     assert [answer.value for answer in post.door.answers] == ["yes"]
     assert post.drafts.get("p") is None
     assert post.changes == ["p", "p", "p"]
+    item = post.outbox.get("p")
+    assert item is not None
+    assert (item.by, item.done_at) == ("local:maria", post.time)
 
 
 def test_an_undone_answer_never_leaves(wheel: Wheel, qtbot: QtBot) -> None:
@@ -103,6 +108,18 @@ def test_holding_twice_sends_once(wheel: Wheel, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: post.state == "done")
     post.sender.hold(post.wish)
     assert len(post.door.answers) == 1
+
+
+def test_an_answer_to_a_closed_question_is_dropped_at_once(wheel: Wheel, qtbot: QtBot) -> None:
+    post = Post(wheel, complete, 0.05)
+    post.sender.hold(post.wish)
+    post.sender.withdraw(["other", "p"])
+    post.time += 60
+    qtbot.wait(150)
+    assert post.door.answers == []
+    assert post.state == ""
+    assert post.drafts.get("p") is not None
+    assert post.changes == ["p", "p"]
 
 
 @pytest.mark.parametrize(("code", "state"), [("content_changed", "refused"), ("CONNECTION_FAILED", "failed")])
