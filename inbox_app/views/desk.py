@@ -274,6 +274,7 @@ class Desk(QObject):
                 self._history.load()
         if batch.runs or batch.opened or batch.closed:
             self._history.take(batch.runs)
+        self._sender.withdraw(batch.closed)
         self._reading.take(batch)
         if first:
             self._start_reading()
