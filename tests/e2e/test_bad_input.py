@@ -27,10 +27,9 @@ def test_handlers_that_fail(desk: Desk, tool: str) -> None:
         assert failed.code == 1, (how, failed)
         assert failed.json["outcome"]["kind"] == "failed", how
         assert words in failed.json["outcome"]["reason"], how
-        shown = desk("show", failed.json["sessionId"], "--json").json["run"]
-        assert shown["status"] == "failed"
-        assert shown["error"]["message"]
-        assert shown["finished_at"]
+    runs = desk("list", "--runs", "--json").json["runs"]
+    assert len(runs) == 4
+    assert all(run["status"] == "failed" and run["error"]["message"] and run["finished_at"] for run in runs)
 
 
 @pytest.mark.parametrize("tool", ["misbehave", "py_misbehave"])

