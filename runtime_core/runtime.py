@@ -17,6 +17,7 @@ from runtime_core.dispatch.lock import ExecutorLock
 from runtime_core.dispatch.pulse import PULSE_S, Pulse
 from runtime_core.engine import outcomes
 from runtime_core.engine.engine import Engine, Launch
+from runtime_core.engine.notes import HandlerLog
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.journal.base import Answer
 from runtime_core.journal.folder import prepare
@@ -83,6 +84,7 @@ class Runtime:
     async def _compose(self, journal: SqliteJournal) -> None:
         self._journal = journal
         self._hosts = HandlerHosts(self._data / "hosts")
+        self._handler_log = HandlerLog(self._data / "logs" / "handlers.log", lambda: self.executes)
         self._changes = Changes(self._journal)
         await self._changes.start()
         self._engine = Engine(
@@ -90,6 +92,7 @@ class Runtime:
             self._hosts,
             model=self._model,
             publish=self._changes.span,
+            handler_log=self._handler_log,
             finish_run=lambda row: self._finish_run(row, None),
         )
         self._pulse = Pulse(self._journal.data_version, self._beat, self._until_wake)
@@ -103,6 +106,7 @@ class Runtime:
         await self._dispatcher.stop()
         await self._hosts.close()
         await self._journal.close()
+        self._handler_log.close()
         self._lock.release()
 
     @property

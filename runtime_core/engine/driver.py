@@ -22,7 +22,7 @@ from runtime_core.engine.failures import (
     failure_error,
     tool_failed,
 )
-from runtime_core.engine.frames import DurableFrame, Outcome, Place, note
+from runtime_core.engine.frames import DurableFrame, Outcome, Place
 from runtime_core.engine.ledger import Ledger
 from runtime_core.engine.losses import Losses
 from runtime_core.engine.parking import SHORT_WAIT_S, Waits, due_of, due_time
@@ -179,7 +179,7 @@ class RunDriver:
             self.on_diverged(frame, Divergence(call.seq, recorded, call))
 
     def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
-        note(self._origin, frame.place, kind, value)
+        self._origin.note(frame.place, kind, value)
 
     def on_settled(self) -> None:
         self._look()

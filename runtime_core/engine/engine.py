@@ -22,6 +22,7 @@ from runtime_core.engine.driver import RunDriver, Stuck
 from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text
 from runtime_core.engine.frames import Origin, Place
 from runtime_core.engine.ids import new_run_id
+from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.pauses import stuck_run
 from runtime_core.engine.shelf import Shelf
 from runtime_core.hosts.base import HostRepo, Hosts
@@ -83,6 +84,7 @@ class Engine:
         *,
         model: str | None,
         publish: Publish,
+        handler_log: HandlerLog,
         finish_run: Callable[[RunRow], Any],
     ) -> None:
         self.shelf = Shelf(self._retire)
@@ -91,6 +93,7 @@ class Engine:
         self._model = model
         self._folder = Path.cwd()
         self._publish = publish
+        self._handler_log = handler_log
         self._finish_run = finish_run
         self._owner = f"{os.getpid()}.{secrets.token_hex(4)}"
         self._drivers: dict[str, RunDriver] = {}
@@ -191,7 +194,7 @@ class Engine:
         spans: SpanBook,
         model: Callable[[], Model | None],
     ) -> Calls:
-        origin = Origin(bundle, self._hosts, run_id, scope, seed, os.environ.get)
+        origin = Origin(bundle, self._hosts, run_id, scope, seed, os.environ.get, self._handler_log)
 
         async def own_run(place: Place, params: JsonText) -> JsonText:
             return await self._own_run(place, Launch(bundle, place.tool, params, who, scope, parent=run_id))

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 
 from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.engine.failures import HandlerFailed
+from runtime_core.engine.notes import HandlerLog
 from runtime_core.hosts.base import (
     Divergence,
     HandlerCall,
@@ -29,7 +30,7 @@ from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import Entry, SlotPath, slot
 
-log = logging.getLogger("runtime_core.handlers")
+log = logging.getLogger(__name__)
 
 MAX_TOOL_DEPTH: Final = 4
 MAX_AGENT_LEVELS: Final = 5
@@ -82,6 +83,10 @@ class Origin:
     scope: str
     seed: str
     environment: Callable[[str], str | None]
+    log: HandlerLog
+
+    def note(self, place: Place, kind: NoteKind, value: Any) -> None:
+        self.log.write(self.session_id, place.names, kind, value)
 
     async def start(self, job: HandlerJob, events: LegEvents) -> Leg:
         """Begin a leg. A process may die while it starts, before any handler ran in it: another one is tried.
@@ -164,10 +169,11 @@ class InlineFrame:
             leg.deliver(call.seq, ok, value, milliseconds(time.time()))
 
     def noted(self, kind: NoteKind, value: Any) -> None:
-        note(self._origin, self._place, kind, value)
+        self._origin.note(self._place, kind, value)
 
     def returned(self, value: JsonText, warnings: Sequence[str]) -> None:
-        warn(self._place, warnings)
+        for warning in warnings:
+            self.noted("lossy", warning)
         if not self._end.done():
             self._end.set_result(value)
 
@@ -282,8 +288,9 @@ class DurableFrame:
 
     def returned(self, value: JsonText, warnings: Sequence[str]) -> None:
         if not self._closed:
+            for warning in warnings:
+                self.noted("lossy", warning)
             self._closed = True
-            warn(self.place, warnings)
             self._owner.on_returned(self, value)
 
     def failed(self, failure: HandlerFailure) -> None:
@@ -301,17 +308,6 @@ class DurableFrame:
 
 def milliseconds(at: float) -> float:
     return round(at * 1000)
-
-
-def note(origin: Origin, place: Place, kind: NoteKind, value: Any) -> None:
-    """Handlers' notes go to the log; nothing else reads them yet."""
-    level = logging.WARNING if kind in ("unhandled", "params-changed", "lossy") else logging.INFO
-    log.log(level, "%s %s [%s] %s", origin.session_id or "-", "/".join(place.names), kind, value)
-
-
-def warn(place: Place, warnings: Sequence[str]) -> None:
-    for warning in warnings:
-        log.warning("%s: %s", "/".join(place.names), warning)
 
 
 def _recorded(entry: Entry) -> RecordedCall:

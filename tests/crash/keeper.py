@@ -1,13 +1,12 @@
 """A process that runs a runtime until it is killed: ``python -m tests.crash.keeper DATA REPO start|answer …``.
 
-Every change and the reply are a line of JSON on stdout; every ``ctx.log`` of a handler is a line of ``DATA/ran``.
+Every change and the reply are a line of JSON on stdout.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import sys
 from pathlib import Path
 
@@ -25,9 +24,6 @@ def on_change(change: Change) -> None:
 
 
 async def keep(data: Path, repo: Path, command: str, *words: str) -> None:
-    ran = logging.getLogger("runtime_core.handlers")
-    ran.setLevel(logging.INFO)
-    ran.addHandler(logging.FileHandler(data / "ran"))
     runtime = Runtime(data, execute=True)
     await runtime.open()
     runtime.subscribe(on_change)

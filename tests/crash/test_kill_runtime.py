@@ -69,9 +69,11 @@ def lines(process: subprocess.Popen[str]) -> Iterator[Line]:
 
 
 def ran(data: Path, tool: str) -> int:
-    if not (data / "ran").exists():
+    """How often a handler of this name ran: each logs it."""
+    log = data / "logs" / "handlers.log"
+    if not log.exists():
         return 0
-    return sum(line.endswith(f"ran {tool}") for line in (data / "ran").read_text().splitlines())
+    return sum(line.endswith(f"/{tool} log ran {tool}") for line in log.read_text().splitlines())
 
 
 def parked(data: Path, repo: Repo) -> str:

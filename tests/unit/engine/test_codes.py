@@ -11,6 +11,7 @@ import pytest
 from runtime_core.engine.calls import Calls
 from runtime_core.engine.failures import CallFailed
 from runtime_core.engine.frames import MAX_AGENT_LEVELS, MAX_TOOL_DEPTH, Origin, Place
+from runtime_core.engine.notes import HandlerLog
 from runtime_core.hosts.base import HandlerCall
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.bundle import Agent, Bundle, Tool
@@ -28,7 +29,8 @@ def calls_of(folder: Path) -> Calls:
     async def own_run(place: Place, params: str) -> str:
         raise AssertionError(f"{place} {params}")
 
-    origin = Origin(bundle, HandlerHosts(folder), None, "", "", lambda _: None)
+    log = HandlerLog(folder / "log", lambda: False)
+    origin = Origin(bundle, HandlerHosts(folder), None, "", "", lambda _: None, log)
     return Calls(origin, SpanBook("", 0), lambda: None, own_run)
 
 
