@@ -40,6 +40,7 @@ class Sender(QObject):
         self._gateway_of = gateway_of
         self._spawn = spawn
         self._clock = clock
+        self._stopped_at: float | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._on_due)
@@ -66,6 +67,25 @@ class Sender(QObject):
         if sending is not None:
             self._send(sending)
 
+    def stop_clock(self) -> None:
+        """Nothing leaves until `start_clock` or `send_now`: the operator is asked what to do with it."""
+        self._stopped_at = self._clock()
+        self._timer.stop()
+
+    @Slot()
+    def start_clock(self) -> None:
+        if self._stopped_at is not None:
+            self._outbox.delay(self._clock() - self._stopped_at)
+            self._stopped_at = None
+        self._wind()
+
+    def send_now(self) -> None:
+        """Send what is held without waiting for its window to pass."""
+        self._stopped_at = None
+        for sending in self._outbox.due(float("inf")):
+            self._send(sending)
+        self._wind()
+
     def withdraw(self, pause_ids: Sequence[str]) -> None:
         """These pauses were closed elsewhere: what is held for them becomes a draft again at once."""
         for pause_id in pause_ids:
@@ -86,7 +106,7 @@ class Sender(QObject):
 
     def _wind(self) -> None:
         due = self._outbox.next_due()
-        if due is None:
+        if due is None or self._stopped_at is not None:
             self._timer.stop()
         else:
             self._timer.start(max(0, round((due - self._clock()) * 1000)) + 1)

@@ -106,6 +106,11 @@ class Outbox:
         self._sendings[wish.pause.id] = sending
         return sending
 
+    def delay(self, seconds: float) -> None:
+        """Held answers leave later: the operator was asked something meanwhile."""
+        for item in [item for item in self._sendings.values() if item.state == "held"]:
+            self._move(item, "held", held_at=item.held_at + seconds, leaves_at=item.leaves_at + seconds)
+
     def undo(self, pause_id: str, now: float) -> Wish | None:
         """Take back an answer that is still held; None if it has left. Nothing of it was sent."""
         sending = self._sendings.get(pause_id)
@@ -125,6 +130,11 @@ class Outbox:
     def last_held(self) -> Sending | None:
         held = [sending for sending in self._sendings.values() if sending.state == "held"]
         return held[-1] if held else None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an answer is held or being sent."""
+        return any(item.state in ("held", "sending") for item in self._sendings.values())
 
     def next_due(self) -> float | None:
         """When the next held answer leaves."""

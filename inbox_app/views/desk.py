@@ -13,6 +13,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
+from inbox_app.cards.base import short_label
 from inbox_app.commands.base import TabName, ViewName
 from inbox_app.commands.registry import CommandAction, build_actions
 from inbox_app.commands.runs import withdraw
@@ -20,6 +21,7 @@ from inbox_app.commands.sending import Sender
 from inbox_app.errors import sentence
 from inbox_app.gateway.base import Batch, Gateway, GatewayError, Health, Pause
 from inbox_app.models.wording import clock as time_of_day
+from inbox_app.models.wording import first_line
 from inbox_app.state.drafts import Draft, Drafts
 from inbox_app.state.outbox import Outbox, SendState
 from inbox_app.state.requests import Mark
@@ -33,7 +35,8 @@ from inbox_app.views.problems import problem_lines, problem_roots
 from inbox_app.views.reading import Reading
 from inbox_app.views.request_pane import RequestPane
 from inbox_app.views.undo_toast import UndoToast
-from inbox_app.widgets.dialogs import ConfirmDialog, KeysDialog
+from inbox_app.widgets.dialogs import ChoiceDialog, ConfirmDialog, KeysDialog
+from inbox_app.widgets.hidden_text import reveal
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 
@@ -82,6 +85,7 @@ class Desk(QObject):
         self._idle = ("", "")
         self._heard_at = 0.0
         self._stopping = False
+        self._closing = False
         self._actions: Sequence[CommandAction] = ()
         self._inbox = Inbox(window.inbox, self._current, spawn, clock=clock, parent=self)
         self._history = History(
@@ -99,6 +103,7 @@ class Desk(QObject):
         self._opening.start()
         self._actions = build_actions(self, self)
         window.furnish(reading, self._actions)
+        window.may_close = self.may_close
         self._connect()
         self._show_all()
         self._show_idle()
@@ -217,6 +222,25 @@ class Desk(QObject):
 
     def quit(self) -> None:
         self._window.close()
+
+    def may_close(self) -> bool:
+        """Ask first if an answer is still held; closing would take it back."""
+        held = [item.wish for item in self._outbox.all() if item.state == "held"]
+        if not held or self._stopping:
+            return True
+        wish = held[-1]
+        question = first_line(reveal(wish.pause.question)) or self.tr("a question without words")
+        text = self.tr("“{0}” is the answer to “{1}”. It has not been sent.").format(short_label(wish.label), question)
+        if len(held) > 1:
+            text += " " + self.tr("{0} more are held.").format(len(held) - 1)
+        ways = (self.tr("Keep as draft"), self.tr("Send now"))
+        title = self.tr("An answer is still held")
+        dialog = ChoiceDialog(self._theme, title, text, ways, self.tr("Stay"), self._window)
+        dialog.chosen.connect(self._on_close_chosen)
+        dialog.rejected.connect(self._sender.start_clock)
+        self._sender.stop_clock()
+        dialog.open()
+        return False
 
     # The connection
 
@@ -364,6 +388,25 @@ class Desk(QObject):
         self._reading.refresh_outbox(pause_id)
         self._toast.refresh()
         self._refresh_actions()
+        if self._closing:
+            self._close_when_sent(pause_id)
+
+    @Slot(int)
+    def _on_close_chosen(self, way: int) -> None:
+        if way == 1:
+            self._closing = True
+            self._sender.send_now()
+        else:
+            self._sender.close()
+            self._window.close()
+
+    def _close_when_sent(self, pause_id: str) -> None:
+        """After `Send now`; an answer that was not taken keeps the window open."""
+        sending = self._outbox.get(pause_id)
+        if sending is not None and sending.state in ("failed", "refused"):
+            self._closing = False
+        elif not self._outbox.is_busy:
+            self._window.close()
 
     def _mark_of(self, pause_id: str) -> tuple[Mark, float | None]:
         sending = self._outbox.get(pause_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
@@ -67,6 +67,8 @@ class MainWindow(QMainWindow):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
+        self.may_close: Callable[[], bool] = _always
+        """Asked before the window closes; whoever answers no has asked the operator."""
         self._painted = False
         self._narrow = False
         self._on_card = False
@@ -231,6 +233,9 @@ class MainWindow(QMainWindow):
         super().keyPressEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if not self.may_close():
+            event.ignore()
+            return
         super().closeEvent(event)
         self.closed.emit()
 
@@ -251,6 +256,10 @@ class MainWindow(QMainWindow):
         self.sidebar.setVisible(lists)
         self._lists.setVisible(lists)
         self.page_bar.setVisible(self._narrow and self._on_card)
+
+
+def _always() -> bool:
+    return True
 
 
 class PageBar(Surface):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
@@ -68,6 +70,36 @@ class ConfirmDialog(SheetDialog):
     def _on_do_clicked(self) -> None:
         self.confirmed.emit()
         self.accept()
+
+
+class ChoiceDialog(SheetDialog):
+    """Asks which of several ways to go. ``chosen`` carries the number of the pressed button; Escape chooses none."""
+
+    chosen = Signal(int)
+
+    def __init__(self, theme: Theme, title: str, text: str, ways: Sequence[str], stay: str, parent: QWidget) -> None:
+        super().__init__(theme, title, parent)
+        body = PlainLabel(text, theme, "body", "text", self, wrap=True)
+        body.setMinimumWidth(theme.px(400))
+        self.column.addWidget(body)
+        self.column.addSpacing(theme.px(SPACE_4))
+        row = QHBoxLayout()
+        row.addStretch(1)
+        leave = ActionButton(theme, stay, "flat", "Esc", self)
+        leave.clicked.connect(self.reject)
+        row.addWidget(leave)
+        self._ways = [ActionButton(theme, way, "outline", parent=self) for way in ways]
+        for button in self._ways:
+            button.clicked.connect(self._on_way_clicked)
+            row.addWidget(button)
+        self.column.addLayout(row)
+
+    @Slot()
+    def _on_way_clicked(self) -> None:
+        button: QObject | None = self.sender()
+        number = next(at for at, way in enumerate(self._ways) if way is button)
+        self.accept()
+        self.chosen.emit(number)
 
 
 class KeysDialog(SheetDialog):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,8 +11,9 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QPlainTe
 from pytestqt.qtbot import QtBot
 
 from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.widgets.dialogs import ChoiceDialog
 from inbox_app.widgets.option_row import OptionRow
-from tests.gui.test_window import Start, start, texts
+from tests.gui.test_window import Scene, Start, start, texts
 from tests.support.builders import decision, detail, pause, run
 from tests.support.fake_gateway import FakeGateway
 
@@ -104,3 +106,69 @@ def test_an_answer_that_came_too_late_shows_the_real_one(start: Start, qtbot: Qt
         qtbot.wait(100)
         qtbot.mouseClick(link, Qt.MouseButton.LeftButton)
         assert scene.current == following.id
+
+
+@pytest.fixture
+def closing(start: Start, qtbot: QtBot) -> Callable[[], tuple[Scene, list[bool]]]:
+    """A window with a held answer that is about to close, and the notes it made of having closed."""
+
+    def make() -> tuple[Scene, list[bool]]:
+        scene = start([pause(1, question="Refund C-88?"), pause(2)], undo_seconds=1.0)
+        scene.wait_awake(qtbot)
+        scene.press("y")
+        qtbot.waitUntil(lambda: scene.desk.can_send)
+        scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+        closed: list[bool] = []
+        scene.window.closed.connect(lambda: closed.append(True))
+        scene.desk.quit()
+        assert closed == []
+        return scene, closed
+
+    return make
+
+
+def press_way(scene: Scene, qtbot: QtBot, words: str) -> None:
+    dialog = scene.window.findChild(ChoiceDialog)
+    assert isinstance(dialog, ChoiceDialog)
+    assert "“Yes” is the answer to “Refund C-88?”. It has not been sent." in texts(dialog)
+    button = next(item for item in dialog.findChildren(QAbstractButton) if item.text() == words)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+Closing = Callable[[], tuple[Scene, list[bool]]]
+
+
+def test_closing_with_a_held_answer_can_send_it_first(closing: Closing, qtbot: QtBot) -> None:
+    scene, closed = closing()
+    press_way(scene, qtbot, "Send now")
+    qtbot.waitUntil(lambda: closed == [True])
+    assert [answer.value for answer in scene.gateway.answers] == ["yes"]
+
+
+def test_closing_with_a_held_answer_can_keep_it_as_a_draft(closing: Closing, qtbot: QtBot) -> None:
+    scene, closed = closing()
+    qtbot.wait(1200)
+    assert scene.gateway.answers == []
+    press_way(scene, qtbot, "Keep as draft")
+    assert closed == [True]
+    assert scene.drafts.get(pause(1).id) is not None
+    qtbot.wait(100)
+    assert scene.gateway.answers == []
+
+
+def test_an_answer_that_is_not_taken_keeps_the_window_open(closing: Closing, qtbot: QtBot) -> None:
+    scene, closed = closing()
+    scene.gateway.reply = GatewayError("CONNECTION_FAILED", "Gone.")
+    press_way(scene, qtbot, "Send now")
+    qtbot.waitUntil(lambda: "Not sent. Gone." in texts(scene.window.reading))
+    assert closed == []
+
+
+def test_staying_goes_on_with_what_was_left_of_the_time(closing: Closing, qtbot: QtBot) -> None:
+    scene, closed = closing()
+    qtbot.wait(1200)
+    press_way(scene, qtbot, "Stay")
+    assert scene.desk.can_undo
+    assert scene.gateway.answers == []
+    qtbot.waitUntil(lambda: len(scene.gateway.answers) == 1)
+    assert closed == []
