@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QLocale, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inbox_app.theme.theme import Theme
 from inbox_app.views.list_pane import ListPane
@@ -17,9 +17,11 @@ class InboxPane(ListPane):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.name_all(self.tr("Inbox"), self.tr("Waiting questions"))
-        self._bar = NewBar(theme, ".", self)
+        self._bar = NewBar(theme, ".", self.top)
         self._bar.clicked.connect(self.new_wanted)
-        self._fill.insertWidget(0, self._bar)
+        over = QVBoxLayout(self.top)
+        over.setContentsMargins(0, 0, 0, 0)
+        over.addWidget(self._bar)
 
     def show_waiting(self, total: int | None, listed: int, new: int, *, filled: bool) -> None:
         """How many wait at the runtime (None: not known), are listed, and are held back.

@@ -13,6 +13,7 @@ from inbox_app.widgets.empty_state import EmptyState
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.row_view import RowView
 from inbox_app.widgets.surface import Hairline, Surface
+from inbox_app.widgets.top_head import TopHead
 
 
 class ListPane(Surface):
@@ -29,6 +30,7 @@ class ListPane(Surface):
         self._title = PlainLabel("", theme, "heading", parent=self)
         self._count = PlainLabel("", theme, "meta", "muted", self)
         self.table = RowView(theme, "", self)
+        self.top = TopHead(theme, self.table, self)
         self.empty = EmptyState(theme, self)
         self._foot_text = PlainLabel("", theme, "meta", "muted", self, elide=True)
         self._foot_link = ActionButton(theme, self.tr("Load more"), "link", parent=self, height=28)
@@ -55,10 +57,11 @@ class ListPane(Surface):
         self._foot.setLayout(foot)
 
         self._filled = QWidget(self)
-        self._fill = QVBoxLayout(self._filled)
-        self._fill.setContentsMargins(0, 0, 0, 0)
-        self._fill.setSpacing(0)
-        self._fill.addWidget(self.table, 1)
+        fill = QVBoxLayout(self._filled)
+        fill.setContentsMargins(0, 0, 0, 0)
+        fill.setSpacing(0)
+        fill.addWidget(self.top)
+        fill.addWidget(self.table, 1)
         self._pages = QStackedLayout()
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self._filled)

@@ -1,4 +1,4 @@
-"""The bar that says how many new rows wait to be shown. Its room is always kept, so no row moves when it comes."""
+"""The bar that says how many new rows wait to be shown. It covers the head of a group, so no row moves for it."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ class NewBar(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.is_shown:
             painter = QPainter(self)
+            painter.fillRect(self.rect(), self._theme.color("list"))
             painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
             painter.end()
 

@@ -82,24 +82,12 @@ class RowDelegate(QStyledItemDelegate):
         look = index.data(LOOK_ROLE)
         painter.save()
         if isinstance(look, HeadLook):
-            self._paint_head(painter, option.rect, look)
+            paint_head(painter, self._theme, option.rect, look)
         elif isinstance(look, RowLook):
             hovered = self._hovered.isValid() and self._hovered.row() == index.row()
             self._paint_ground(painter, option, look, hovered)
             self._paint_row(painter, option.rect, look)
         painter.restore()
-
-    def _paint_head(self, painter: QPainter, rect: QRect, look: HeadLook) -> None:
-        theme = self._theme
-        line = rect.adjusted(theme.px(ICON_X), theme.px(4), -theme.px(RIGHT), 0)
-        painter.setPen(theme.color("muted"))
-        painter.setFont(theme.font("meta"))
-        order_width = theme.metrics("meta").horizontalAdvance(look.order)
-        painter.drawText(line, int(_RIGHT), look.order)
-        painter.setFont(theme.font("label"))
-        room = line.width() - order_width - theme.px(CELL_GAP)
-        title = theme.metrics("label").elidedText(look.title, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(line, int(_LEFT), title)
 
     def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem, look: RowLook, hovered: bool) -> None:
         theme, rect = self._theme, option.rect
@@ -172,3 +160,15 @@ class RowDelegate(QStyledItemDelegate):
         painter.setFont(self._theme.font(font, strong=strong))
         painter.drawText(QRect(line.x(), line.y(), max(0, room), line.height()), int(_LEFT), shown)
         return metrics.horizontalAdvance(shown)
+
+
+def paint_head(painter: QPainter, theme: Theme, rect: QRect, look: HeadLook) -> None:
+    line = rect.adjusted(theme.px(ICON_X), theme.px(4), -theme.px(RIGHT), 0)
+    painter.setPen(theme.color("muted"))
+    painter.setFont(theme.font("meta"))
+    order_width = theme.metrics("meta").horizontalAdvance(look.order)
+    painter.drawText(line, int(_RIGHT), look.order)
+    painter.setFont(theme.font("label"))
+    room = line.width() - order_width - theme.px(CELL_GAP)
+    title = theme.metrics("label").elidedText(look.title, Qt.TextElideMode.ElideRight, room)
+    painter.drawText(line, int(_LEFT), title)

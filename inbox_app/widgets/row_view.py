@@ -21,10 +21,15 @@ from inbox_app.widgets.row_delegate import LOOK_ROLE, HeadLook, RowDelegate
 
 
 class RowView(QTableView):
-    """``opened``: Enter, or a click on the row that is current. ``current_moved``: another row is current."""
+    """``opened``: Enter, or a click on the row that is current. ``current_moved``: another row is current.
+
+    The head of the first group is not drawn among the rows: `top_head` tells what stands above them, and changes with
+    ``rows_moved`` and when it is scrolled.
+    """
 
     opened = Signal()
     current_moved = Signal()
+    rows_moved = Signal()
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,7 +51,7 @@ class RowView(QTableView):
         self.setCornerButtonEnabled(False)
         for header in (self.horizontalHeader(), self.verticalHeader()):
             header.hide()
-            header.setMinimumSectionSize(1)
+            header.setMinimumSectionSize(0)
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(theme.px(ROW_NORMAL))
@@ -67,6 +72,14 @@ class RowView(QTableView):
     def current_row(self) -> int | None:
         index = self.currentIndex()
         return index.row() if index.isValid() else None
+
+    def top_head(self) -> HeadLook | None:
+        """The head of the group whose rows are at the top."""
+        for row in range(max(0, self.rowAt(0)), -1, -1):
+            look = self.model().index(row, 0).data(LOOK_ROLE) if self._is_head(row) else None
+            if isinstance(look, HeadLook) and (row == 0 or self.rowViewportPosition(row) < 0):
+                return look
+        return None
 
     def select_row(self, row: int) -> None:
         index = self.model().index(row, 0)
@@ -138,14 +151,15 @@ class RowView(QTableView):
         self.viewport().update()
 
     def _is_head(self, row: int) -> bool:
-        return isinstance(self.model().index(row, 0).data(LOOK_ROLE), HeadLook)
+        """Heads are flags-less rows, and asking for the flags is cheaper than asking for the look."""
+        model = self.model()
+        return model.flags(model.index(row, 0)) == Qt.ItemFlag.NoItemFlags
 
     def _size_heads(self, first: int, last: int) -> None:
-        """Heads are flags-less rows, so asking for the flags is cheaper than asking for the look of each row."""
-        model, height = self.model(), self._theme.px(ROW_GROUP)
-        for row in range(first, last + 1):
-            if model.flags(model.index(row, 0)) == Qt.ItemFlag.NoItemFlags:
-                self.setRowHeight(row, height)
+        height, count = self._theme.px(ROW_GROUP), self.model().rowCount()
+        for row in {0, *range(first, min(last + 2, count))}:
+            if row < count and self._is_head(row):
+                self.setRowHeight(row, height if row else 0)  # a hidden row would let the focus choose the next
 
     @Slot()
     def _on_rows_about_to_change(self) -> None:
@@ -164,12 +178,15 @@ class RowView(QTableView):
         if self._anchor is not None:
             at, y = self._anchor
             self._keep(at + (last - first + 1 if first <= at else 0), y)
+        self.rows_moved.emit()
 
     @Slot(QModelIndex, int, int)
     def _on_rows_removed(self, parent: QModelIndex, first: int, last: int) -> None:
+        self._size_heads(0, 0)
         if self._anchor is not None:
             at, y = self._anchor
             self._keep(at - (last - first + 1) if last < at else min(at, first), y)
+        self.rows_moved.emit()
 
     def _keep(self, row: int, y: int) -> None:
         """Scroll so that ``row`` is where it was, ``y`` pixels below the top of the view."""
@@ -182,6 +199,7 @@ class RowView(QTableView):
     @Slot()
     def _on_model_reset(self) -> None:
         self._size_heads(0, self.model().rowCount() - 1)
+        self.rows_moved.emit()
 
     @Slot()
     def _dress(self) -> None:

@@ -61,7 +61,7 @@ def test_heads_are_low_rows_that_cannot_be_selected(theme: Theme, qtbot: QtBot) 
     listed = Listed(theme, qtbot, [pause(1), pause(2), pause(3, eligible=False)])
     table = listed.pane.table
     heads = [row for row in range(listed.model.rowCount()) if listed.model.is_head(row)]
-    assert [table.rowHeight(row) for row in heads] == [ROW_GROUP] * 2
+    assert [table.rowHeight(row) for row in heads] == [0, ROW_GROUP]  # the first stands above the rows
     assert table.rowHeight(1) == ROW_NORMAL
     assert all(listed.model.flags(listed.model.index(row, 0)) == Qt.ItemFlag.NoItemFlags for row in heads)
     for _ in range(6):
@@ -76,8 +76,40 @@ def test_rows_keep_their_heights_when_groups_come_and_go(theme: Theme, qtbot: Qt
     listed.take(Batch(closed=[first.id]))
     listed.take(Batch(opened=[pause(3, eligible=False)]))
     listed.model.apply(listed.requests.show_new())
-    for row in range(listed.model.rowCount()):
-        assert listed.pane.table.rowHeight(row) == (ROW_GROUP if listed.model.is_head(row) else ROW_NORMAL)
+    two, three = [0, ROW_NORMAL, ROW_GROUP, ROW_NORMAL], [0, *[ROW_NORMAL, ROW_GROUP] * 2, ROW_NORMAL]
+    assert heights(listed) == two
+    listed.take(Batch(opened=[pause(4, expires_at=NOW + 60)]))
+    listed.model.apply(listed.requests.show_new())
+    assert heights(listed) == three
+    listed.take(Batch(closed=[pause(4).id]))
+    assert heights(listed) == two
+
+
+def heights(listed: Listed) -> list[int]:
+    return [listed.pane.table.rowHeight(row) for row in range(listed.model.rowCount())]
+
+
+def test_the_head_at_the_top_is_that_of_the_rows_below_it(theme: Theme, qtbot: QtBot) -> None:
+    due = [pause(number, expires_at=NOW + 60 * number) for number in range(1, 6)]
+    listed = Listed(theme, qtbot, [*due, *(pause(number) for number in range(10, 40))])
+    table = listed.pane.table
+
+    def top() -> str:
+        look = table.top_head()
+        return look.title if look else ""
+
+    assert (top(), table.rowViewportPosition(1)) == ("Due soon", 0)
+    bar = table.verticalScrollBar()
+    bar.setValue(5 * ROW_NORMAL)
+    assert top() == "Due soon"  # the head of the next group is seen below
+    bar.setValue(5 * ROW_NORMAL + ROW_GROUP)
+    assert top() == "Waiting"
+    bar.setValue(0)
+    before = table.rowViewportPosition(1)
+    listed.pane.show_waiting(36, 35, 1, filled=True)
+    assert table.rowViewportPosition(1) == before
+    listed.take(Batch(opened=[pause(10)], reset=True))
+    assert top() == "Waiting"
 
 
 @pytest.mark.parametrize("seed", range(3))
