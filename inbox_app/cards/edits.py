@@ -199,6 +199,7 @@ class EditPanel(QWidget):
 
     changed = Signal()
     reverting = Signal()
+    rebuilt = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -358,6 +359,7 @@ class EditPanel(QWidget):
     def _on_revert(self) -> None:
         self.reverting.emit()
         self._load(self._original, None)
+        self.rebuilt.emit()
         self.changed.emit()
 
     @Slot()

@@ -6,7 +6,7 @@ import math
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from inbox_app.cards.base import Card
 from inbox_app.cards.registry import make_card
@@ -56,6 +56,9 @@ class CardPage(QScrollArea):
         self.viewport().setAutoFillBackground(False)
         self.verticalScrollBar().valueChanged.connect(self._on_moved)
         self.verticalScrollBar().rangeChanged.connect(self._on_moved)
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            app.focusChanged.connect(self._on_focus_changed)
 
     def show_pause(self, pause: Pause) -> Card:
         """Build the page of one question."""
@@ -116,6 +119,11 @@ class CardPage(QScrollArea):
         """Scroll by whole views, two lines less."""
         bar = self.verticalScrollBar()
         bar.setValue(bar.value() + pages * max(LINE, bar.pageStep() - 2 * LINE))
+
+    def show_part(self, part: QWidget | None) -> None:
+        """Scroll to something on the page."""
+        if part is not None:
+            self.ensureWidgetVisible(part, 0, self._theme.px(SPACE_5))
 
     def set_closed(self, closed: bool) -> None:
         if self.card is not None:
@@ -190,6 +198,14 @@ class CardPage(QScrollArea):
         self.note.textChanged.connect(self.changed)
         column.addWidget(self.note)
         return frame
+
+    @Slot(QWidget, QWidget)
+    def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
+        """Show what the keyboard reached; under the mouse nothing moves."""
+        if new is None or QApplication.mouseButtons() or not self.isAncestorOf(new):
+            return
+        if new.height() < self.viewport().height():
+            self.show_part(new)
 
     @Slot()
     def _on_moved(self) -> None:

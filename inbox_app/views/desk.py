@@ -23,9 +23,10 @@ from inbox_app.gateway.base import Batch, Gateway, GatewayError, Health, Pause
 from inbox_app.models.wording import clock as time_of_day
 from inbox_app.models.wording import first_line
 from inbox_app.state.drafts import Draft, Drafts
+from inbox_app.state.memory import Memory
 from inbox_app.state.outbox import Outbox, SendState
 from inbox_app.state.requests import Mark
-from inbox_app.theme.palettes import PaletteName
+from inbox_app.theme.palettes import ThemeChoice
 from inbox_app.theme.theme import Theme
 from inbox_app.views.history import History
 from inbox_app.views.inbox import Inbox
@@ -68,9 +69,11 @@ class Desk(QObject):
         drafts: Drafts,
         outbox: Outbox,
         *,
+        memory: Memory | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(window)
+        self._memory = memory or Memory(None)
         self._window = window
         self._pane = reading
         self._theme = theme
@@ -87,7 +90,7 @@ class Desk(QObject):
         self._stopping = False
         self._closing = False
         self._actions: Sequence[CommandAction] = ()
-        self._inbox = Inbox(window.inbox, self._current, spawn, clock=clock, parent=self)
+        self._inbox = Inbox(window.inbox, self._current, spawn, self._memory, clock=clock, parent=self)
         self._history = History(
             window.history, self._current, lambda: self._inbox.asking_runs, spawn, clock=clock, parent=self
         )
@@ -146,7 +149,7 @@ class Desk(QObject):
     def open_selected(self) -> None:
         if self._window.list_pane.current_id is not None:
             self._window.show_page(card=True)
-            self._pane.focus_home()
+            self._pane.enter()
 
     @Slot()
     def leave(self) -> None:
@@ -214,8 +217,14 @@ class Desk(QObject):
         if self.run_id is not None:
             QGuiApplication.clipboard().setText(self.run_id)
 
-    def show_theme(self, name: PaletteName) -> None:
+    @property
+    def theme(self) -> ThemeChoice:
+        return self._theme.choice
+
+    def show_theme(self, name: ThemeChoice) -> None:
         self._theme.set_palette(name)
+        self._memory.set_theme(name)
+        self._refresh_actions()
 
     def show_keys(self) -> None:
         KeysDialog(self._theme, self.tr("Keys"), key_groups(), self._window).open()

@@ -18,6 +18,8 @@ EDITABLE_CHARACTERS = 400_000
 
 class PayloadPage(QWidget):
     edited = Signal()
+    rebuilt = Signal()
+    """The fields were made anew."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,6 +29,7 @@ class PayloadPage(QWidget):
         self._panel = EditPanel(theme, self)
         self._panel.changed.connect(self.edited)
         self._panel.reverting.connect(self._on_reverting)
+        self._panel.rebuilt.connect(self.rebuilt)
         self._scroll = QScrollArea(self)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidgetResizable(True)

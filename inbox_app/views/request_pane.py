@@ -20,13 +20,14 @@ How the window drives it::
     pane.state_changed    -> refresh actions       # can_send, can_undo, what is shown
 
 Commands act through ``pick``, ``pick_word``, ``send``, ``undo``, ``edit``, ``write_note``, ``show_tab``, ``leave``,
-``focus_home``. None of them sends but ``send``, and it sends only what the decision bar offers.
+``enter``, ``focus_home``. None of them sends but ``send``, and it sends only what the decision bar offers.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Final, cast
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -34,6 +35,7 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from inbox_app.cards import bar_states
+from inbox_app.cards.base import Card
 from inbox_app.cards.decision_bar import DecisionBar
 from inbox_app.commands.base import TabName
 from inbox_app.gateway.base import Call, Decision, Pause, RunDetail
@@ -155,6 +157,7 @@ class RequestPane(QWidget):
         if detail is not None:
             self.set_detail(detail)
         self._prepared.show_edits(pause)
+        self._chain()
         self._offer()
 
     def update_pause(self, pause: Pause) -> None:
@@ -239,13 +242,19 @@ class RequestPane(QWidget):
     # What commands do
 
     def pick(self, number: int) -> None:
-        """Pick option ``number``, counting from 1."""
-        if self._card_page.card is not None and self._card_page.card.pick(number):
-            self._tabs.setCurrentIndex(0)
+        """Pick option ``number``, counting from 1, and show it."""
+        card = self._card_page.card
+        if card is not None and card.pick(number):
+            self._show_picked(card)
 
     def pick_word(self, yes: bool) -> None:
-        if self._card_page.card is not None and self._card_page.card.pick_word(yes):
-            self._tabs.setCurrentIndex(0)
+        card = self._card_page.card
+        if card is not None and card.pick_word(yes):
+            self._show_picked(card)
+
+    def _show_picked(self, card: Card) -> None:
+        self._tabs.setCurrentIndex(0)
+        self._card_page.show_part(card.focus_stop())
 
     def send(self) -> None:
         self._bar.send()
@@ -261,7 +270,6 @@ class RequestPane(QWidget):
     def write_note(self) -> None:
         if self._card_page.note is not None:
             self._tabs.setCurrentIndex(0)
-            self._card_page.ensureWidgetVisible(self._card_page.note)
             self._card_page.note.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def show_tab(self, tab: TabName) -> None:
@@ -278,6 +286,16 @@ class RequestPane(QWidget):
             self.focus_home()
             return True
         return False
+
+    def enter(self) -> None:
+        """Move the keyboard into the card, as Tab would: to its options, or with the caret into its field."""
+        card = self._card_page.card if self._pause is not None else None
+        stop = card.focus_stop() if card is not None else None
+        if stop is None:
+            self._home.setFocus(Qt.FocusReason.TabFocusReason)
+        else:
+            self._tabs.setCurrentIndex(0)
+            stop.setFocus(Qt.FocusReason.TabFocusReason)
 
     def focus_home(self) -> None:
         """Put the focus on the neutral frame: keys there neither type nor send."""
@@ -331,6 +349,7 @@ class RequestPane(QWidget):
         self._card_page.payload_wanted.connect(self._on_payload_wanted)
         self._card_page.unseen_changed.connect(self._bar.set_unseen)
         self._payload_page.edited.connect(self._on_edited)
+        self._payload_page.rebuilt.connect(self._chain)
         self._calls.count_changed.connect(self._on_count_changed)
         self._calls.go_to_card.connect(self._on_go_to_card)
         self._bar.answer_requested.connect(self.answer_requested)
@@ -356,6 +375,15 @@ class RequestPane(QWidget):
         self._frame.setContentsMargins(self._theme.px(EDGE) if production else 0, 0, 0, 0)
         self.update()
 
+    @Slot()
+    def _chain(self) -> None:
+        """The order of the Tab key: head, tabs, body from top to bottom, bar from left to right."""
+        parts = (self._head, self._tabs, *(self._pages.widget(at) for at in range(self._pages.count())), self._bar)
+        stops = [stop for part in parts for stop in (part, *part.findChildren(QWidget))]
+        stops = [stop for stop in stops if stop.focusPolicy() != Qt.FocusPolicy.NoFocus]
+        for before, after in pairwise([self._home, *stops]):
+            self.setTabOrder(before, after)
+
     def _take_focus(self) -> None:
         """A page that is about to be replaced must not hand its focus to some button."""
         focus = QApplication.focusWidget()
@@ -376,6 +404,7 @@ class RequestPane(QWidget):
             self._payload_page.show_run(run)
             self._tabs.set_count(1, None)
             self._bar.show_state(run_states.bar(run))
+            self._chain()
         if first:
             self._calls.load(detail.calls)
         else:
