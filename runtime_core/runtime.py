@@ -38,6 +38,7 @@ _UNFINISHED: Final[Sequence[RunStatus]] = [status for status in get_args(RunStat
 _FINISHED: Final[Sequence[RunStatus]] = [status for status in get_args(RunStatus) if status in FINISHED]
 _WAKE_CHECK_S: Final = 60.0
 _SWEEP_S: Final = 5.0
+_ORPHAN_S: Final = 1.0
 _LEFT_LIMIT: Final = 100_000
 
 
@@ -64,7 +65,7 @@ class Runtime:
     async def open(self) -> None:
         """Raises `RuntimeFault` data_folder_unusable, or data_folder_busy if ``execute`` is True and somebody does."""
         await asyncio.to_thread(prepare, self._data)
-        if self._execute is not False and not self._take_lock() and self._execute:
+        if self._execute is not False and not await self._take_lock_at_first() and self._execute:
             raise RuntimeFault(
                 "data_folder_busy",
                 f"Another process already executes the runs of {self._data}. Close it, or use another data folder.",
@@ -218,6 +219,14 @@ class Runtime:
         return self._changes.subscribe(listener, who)
 
     # Advancing ---------------------------------------------------------------------------------------------------
+
+    async def _take_lock_at_first(self) -> bool:
+        deadline = time.monotonic() + _ORPHAN_S
+        while not self._take_lock():
+            if not self._lock.is_orphaned or time.monotonic() > deadline:
+                return False
+            await asyncio.sleep(0.01)
+        return True
 
     def _take_lock(self) -> bool:
         try:

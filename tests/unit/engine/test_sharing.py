@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,5 +125,31 @@ def test_many_runs_at_once_are_all_answered(tmp_path: Path) -> None:
             assert len(rest["approvals"]) == 15
             done = await asyncio.gather(*(desk.answer(reply["sessionId"], n) for n, reply in enumerate(asked)))
             assert [reply["result"] for reply in done] == list(range(40))
+
+    play(story())
+
+
+LEAVES_A_CHILD = """
+import os, sys, time
+from pathlib import Path
+from runtime_core.dispatch.lock import ExecutorLock
+print(ExecutorLock(Path(sys.argv[1])).acquire(), flush=True)
+if os.fork():
+    os._exit(0)
+os.close(1)
+time.sleep(0.4)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_the_child_an_executor_was_starting_when_it_died_does_not_hold_its_lock(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    script = [sys.executable, "-c", LEAVES_A_CHILD, str(data / "executor.lock")]
+    assert subprocess.run(script, stdout=subprocess.PIPE, text=True, check=True).stdout == "True\n"
+
+    async def story() -> None:
+        async with bench(asking(tmp_path / "repo"), data, execute=True) as desk:
+            assert desk.runtime.executes
 
     play(story())
