@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from inbox_app import early, loop
 from inbox_app.gateway.base import Gateway
-from inbox_app.theme.palettes import PaletteName
+from inbox_app.state.memory import Memory
+from inbox_app.theme.palettes import ThemeChoice
 from inbox_app.theme.theme import Theme
 from inbox_app.views.main_window import MainWindow
 
@@ -28,9 +29,9 @@ def run_window(
 ) -> int:
     """Show the window until it is closed; returns the exit code of the process.
 
-    ``gateway_factory`` is called after the first paint. ``desk_file`` keeps drafts (None: only while it runs). With
-    ``grab`` the window is rendered off screen to that PNG as soon as the questions are listed, and closed: 0 if the
-    picture was written, 1 if not.
+    ``gateway_factory`` is called after the first paint. ``desk_file`` keeps drafts, the theme and what was read (None:
+    only while it runs). With ``grab`` the window is rendered off screen to that PNG as soon as the questions are
+    listed, and closed: 0 if the picture was written, 1 if not.
     """
     try:
         early.check_pair()
@@ -42,11 +43,12 @@ def run_window(
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
         os.environ["QT_SCALE_FACTOR"] = GRAB_SCALE
     app = build_application()
-    theme = Theme(system_palette(app), bundled_fonts=grab is not None, parent=app)
+    memory = Memory(desk_file)
+    theme = Theme(_choice(memory.theme), bundled_fonts=grab is not None, parent=app)
     theme.apply(app)
 
     async def main(stop: asyncio.Event) -> int:
-        return await _main(theme, gateway_factory, desk_file, grab, stop)
+        return await _main(theme, gateway_factory, desk_file, memory, grab, stop)
 
     return loop.run(app, main)
 
@@ -61,14 +63,16 @@ def build_application() -> QApplication:
     return app
 
 
-def system_palette(app: QApplication) -> PaletteName:
-    return "dark" if app.styleHints().colorScheme() == Qt.ColorScheme.Dark else "light"
+def _choice(remembered: str) -> ThemeChoice:
+    """What was chosen before; as the system, unless it was something this version knows."""
+    return next((known for known in get_args(ThemeChoice) if known == remembered), "system")
 
 
 async def _main(
     theme: Theme,
     gateway_factory: Callable[[], Gateway],
     desk_file: Path | None,
+    memory: Memory,
     grab: Path | None,
     stop: asyncio.Event,
 ) -> int:
@@ -91,7 +95,7 @@ async def _main(
 
     drafts = Drafts(desk_file)
     tasks = loop.Tasks()
-    desk = Desk(window, RequestPane(theme), theme, tasks.spawn, drafts, Outbox())
+    desk = Desk(window, RequestPane(theme), theme, tasks.spawn, drafts, Outbox(), memory=memory)
     tasks.on_error = desk.report
     faults = loop.Faults(desk.report)
     collector = loop.Collector(window)
@@ -109,6 +113,7 @@ async def _main(
         await desk.close()
         await tasks.close()
         drafts.close()
+        memory.close()
         faults.close()
         collector.close()
 

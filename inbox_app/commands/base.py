@@ -11,9 +11,12 @@ from PySide6.QtCore import QCoreApplication
 from inbox_app.gateway.base import Pause
 
 ViewName: TypeAlias = Literal["inbox", "history"]
+ThemeName: TypeAlias = Literal["system", "light", "dark", "contrast"]
 TabName: TypeAlias = Literal["card", "payload", "tree", "history"]
-Menu: TypeAlias = Literal["Inbox", "Request", "Run", "View", "Help"]
+Menu: TypeAlias = Literal["Inbox", "Request", "Run", "View", "Theme", "Help"]
 MENUS: tuple[Menu, ...] = ("Inbox", "Request", "Run", "View", "Help")
+SUBMENUS: dict[Menu, Menu] = {"Theme": "View"}
+"""Menus that open from another one, at its end."""
 
 
 class Desk(Protocol):
@@ -24,6 +27,11 @@ class Desk(Protocol):
     @property
     def pause(self) -> Pause | None:
         """The question in the reading pane, None if it shows none."""
+        ...
+
+    @property
+    def is_answerable(self) -> bool:
+        """Whether something can be picked or written for that question."""
         ...
 
     @property
@@ -77,7 +85,9 @@ class Desk(Protocol):
         ...
 
     def copy_run_id(self) -> None: ...
-    def show_theme(self, name: Literal["light", "dark", "contrast"]) -> None: ...
+    @property
+    def theme(self) -> ThemeName: ...
+    def show_theme(self, name: ThemeName) -> None: ...
     def show_keys(self) -> None: ...
     def quit(self) -> None: ...
 
@@ -94,6 +104,7 @@ def menu_title(menu: Menu) -> str:
         "Request": QT_TRANSLATE_NOOP("menus", "Re&quest"),
         "Run": QT_TRANSLATE_NOOP("menus", "&Run"),
         "View": QT_TRANSLATE_NOOP("menus", "&View"),
+        "Theme": QT_TRANSLATE_NOOP("menus", "&Theme"),
         "Help": QT_TRANSLATE_NOOP("menus", "&Help"),
     }
     return QCoreApplication.translate("menus", titles[menu])
@@ -109,7 +120,8 @@ class Command:
 
     ``menu`` None: reached by its keys only. ``shortcuts`` are portable key sequences; single letters never fire while
     the focus is in a text field. ``bound`` False: the focused view handles the keys itself, they are listed for the
-    menu and the help. ``when`` says whether the command makes sense now; ``group`` separates parts of a menu.
+    menu and the help. ``when`` says whether the command makes sense now; ``group`` separates parts of a menu;
+    ``checked`` says whether it is the one of its menu that holds now.
     """
 
     id: str
@@ -120,6 +132,7 @@ class Command:
     when: Callable[[Desk], bool] = always
     bound: bool = True
     group: int = 0
+    checked: Callable[[Desk], bool] | None = None
 
     def translated(self) -> str:
         return QCoreApplication.translate("commands", self.title)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, Desk
+from collections.abc import Callable
+
+from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, Desk, ThemeName
 
 
 def next_row(desk: Desk) -> None:
@@ -37,16 +39,22 @@ def has_new(desk: Desk) -> bool:
     return desk.new_count > 0
 
 
-def show_light(desk: Desk) -> None:
-    desk.show_theme("light")
+def show_theme(name: ThemeName) -> Callable[[Desk], None]:
+    def run(desk: Desk) -> None:
+        desk.show_theme(name)
+
+    return run
 
 
-def show_dark(desk: Desk) -> None:
-    desk.show_theme("dark")
+def is_theme(name: ThemeName) -> Callable[[Desk], bool]:
+    def holds(desk: Desk) -> bool:
+        return desk.theme == name
+
+    return holds
 
 
-def show_contrast(desk: Desk) -> None:
-    desk.show_theme("contrast")
+def _theme(name: ThemeName, title: str) -> Command:
+    return Command(f"theme_{name}", title, show_theme(name), "Theme", checked=is_theme(name))
 
 
 def show_keys(desk: Desk) -> None:
@@ -66,8 +74,9 @@ COMMANDS = (
     Command("quit", QT_TRANSLATE_NOOP("commands", "Quit"), quit_program, "Inbox", ("Ctrl+Q",), group=2),
     Command("show_inbox", QT_TRANSLATE_NOOP("commands", "Inbox"), show_inbox, "View", ("G, I",)),
     Command("show_history", QT_TRANSLATE_NOOP("commands", "History"), show_history, "View", ("G, H",)),
-    Command("theme_light", QT_TRANSLATE_NOOP("commands", "Light"), show_light, "View", group=1),
-    Command("theme_dark", QT_TRANSLATE_NOOP("commands", "Dark"), show_dark, "View", group=1),
-    Command("theme_contrast", QT_TRANSLATE_NOOP("commands", "High contrast"), show_contrast, "View", group=1),
+    _theme("system", QT_TRANSLATE_NOOP("commands", "As the system")),
+    _theme("light", QT_TRANSLATE_NOOP("commands", "Light")),
+    _theme("dark", QT_TRANSLATE_NOOP("commands", "Dark")),
+    _theme("contrast", QT_TRANSLATE_NOOP("commands", "High contrast")),
     Command("show_keys", QT_TRANSLATE_NOOP("commands", "Keys"), show_keys, "Help", ("?",)),
 )

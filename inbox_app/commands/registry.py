@@ -27,6 +27,9 @@ class CommandAction(QAction):
 
     def refresh(self) -> None:
         self.setEnabled(self.command.when(self._desk))
+        if self.command.checked is not None:
+            self.setCheckable(True)
+            self.setChecked(self.command.checked(self._desk))
 
     @Slot()
     def _on_triggered(self) -> None:

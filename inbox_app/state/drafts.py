@@ -1,20 +1,13 @@
-"""Picks and texts that were not sent yet, kept in ``desk.db`` so that they survive a restart.
-
-Reading is from memory; writing happens in one thread of its own, so that a slow disk never holds the window.
-"""
+"""Picks and texts that were not sent yet, kept in ``desk.db`` so that they survive a restart."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
-import threading
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, Final
+from typing import Any
 
-_SCHEMA: Final = "CREATE TABLE IF NOT EXISTS drafts (pause_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT"
-_BUSY_SECONDS: Final = 10
+from inbox_app.state.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +37,18 @@ class Draft:
 
 
 class Drafts:
-    """All drafts of this installation. ``problem`` is a sentence if they cannot be kept, else None."""
+    """All drafts of this installation."""
 
     def __init__(self, path: Path | None) -> None:
         """``path`` is the data base file; None keeps drafts in memory only."""
-        self.problem: str | None = None
-        self._path = path
-        self._drafts: dict[str, Draft] = {}
-        self._jobs: SimpleQueue[tuple[str, str | None] | None] = SimpleQueue()
-        self._writer: threading.Thread | None = None
-        if path is not None:
-            self._load(path)
+        self._store = Store(path, "drafts", "pause_id")
+        found = map(_read, self._store.load().values())
+        self._drafts = {draft.pause_id: draft for draft in found if draft is not None}
+
+    @property
+    def problem(self) -> str | None:
+        """A sentence if they cannot be kept."""
+        return f"Drafts are not kept: {self._store.problem}" if self._store.problem else None
 
     def __len__(self) -> int:
         return len(self._drafts)
@@ -68,78 +62,15 @@ class Drafts:
             self.drop(draft.pause_id)
         elif self._drafts.get(draft.pause_id) != draft:
             self._drafts[draft.pause_id] = draft
-            self._write(draft.pause_id, json.dumps(asdict(draft)))
+            self._store.write(draft.pause_id, json.dumps(asdict(draft)))
 
     def drop(self, pause_id: str) -> None:
         if self._drafts.pop(pause_id, None) is not None:
-            self._write(pause_id, None)
+            self._store.write(pause_id, None)
 
     def close(self) -> None:
-        """Write what is left and stop the writer."""
-        if self._writer is not None:
-            self._jobs.put(None)
-            self._writer.join()
-            self._writer = None
-
-    def _load(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            connection = _connect(path)
-            try:
-                rows = connection.execute("SELECT body FROM drafts").fetchall()
-            finally:
-                connection.close()
-        except (sqlite3.Error, OSError) as error:
-            self.problem = f"Drafts are not kept: {path} cannot be used ({error})."
-            return
-        for (body,) in rows:
-            draft = _read(body)
-            if draft is not None:
-                self._drafts[draft.pause_id] = draft
-
-    def _write(self, pause_id: str, body: str | None) -> None:
-        if self._path is None:
-            return
-        if self._writer is None:
-            self._writer = threading.Thread(target=self._run, args=(self._path,), name="drafts", daemon=True)
-            self._writer.start()
-        self._jobs.put((pause_id, body))
-
-    def _run(self, path: Path) -> None:
-        connection: sqlite3.Connection | None = None
-        while (job := self._jobs.get()) is not None:
-            try:
-                if connection is None:
-                    connection = _connect(path)
-                _store(connection, *job)
-                self.problem = None
-            except (sqlite3.Error, OSError) as error:
-                self.problem = f"Drafts are not kept: {path} cannot be written ({error})."
-        if connection is not None:
-            connection.close()
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(_SCHEMA)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _store(connection: sqlite3.Connection, pause_id: str, body: str | None) -> None:
-    if body is None:
-        connection.execute("DELETE FROM drafts WHERE pause_id = ?", (pause_id,))
-    else:
-        connection.execute(
-            "INSERT INTO drafts (pause_id, body) VALUES (?, ?)"
-            " ON CONFLICT (pause_id) DO UPDATE SET body = excluded.body",
-            (pause_id, body),
-        )
+        """Write what is left."""
+        self._store.close()
 
 
 def _read(body: str) -> Draft | None:

@@ -64,8 +64,10 @@ _SortKey: TypeAlias = tuple[float, str]
 class Requests:
     """Open questions of one connection. Every method that changes the list returns its edits, in order to apply."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time, is_read: Callable[[str], bool] | None = None) -> None:
+        """``is_read`` says whether a question was opened here before the window was."""
         self._clock = clock
+        self._is_read = is_read
         self._rows: list[Row] = []
         self._entries: dict[str, Entry] = {}
         self._keys: dict[str, _SortKey] = {}
@@ -229,7 +231,8 @@ class Requests:
             self._take_out(pause_id)
 
     def _entry(self, pause: Pause) -> Entry:
-        return Entry(pause, self._group_of(pause), again=pause.run_id in self._answered_runs)
+        new = self._is_read is None or not self._is_read(pause.id)
+        return Entry(pause, self._group_of(pause), new=new, again=pause.run_id in self._answered_runs)
 
     def _group_of(self, pause: Pause) -> Group:
         if not pause.eligible:

@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 from inbox_app.theme.tokens import Role
 
 PaletteName: TypeAlias = Literal["light", "dark", "contrast"]
+ThemeChoice: TypeAlias = Literal["system", "light", "dark", "contrast"]
+"""What a person chooses: a palette, or that of the system, whatever it is from time to time."""
 
 LIGHT: Mapping[Role, str] = {
     "window": "#EBEAE7",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QSize, Signal
+from PySide6.QtCore import QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QIcon, QPalette, QPixmap
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from inbox_app.theme import icons
 from inbox_app.theme.fonts import Fonts
-from inbox_app.theme.palettes import PALETTES, PaletteName
+from inbox_app.theme.palettes import PALETTES, PaletteName, ThemeChoice
 from inbox_app.theme.style import FlatStyle
 from inbox_app.theme.tokens import ICON, FontKind, Role
 
@@ -49,16 +49,22 @@ class Theme(QObject):
     changed = Signal()
 
     def __init__(
-        self, name: PaletteName = "light", *, bundled_fonts: bool = False, parent: QObject | None = None
+        self, choice: ThemeChoice = "light", *, bundled_fonts: bool = False, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._name: PaletteName = name
+        self._choice: ThemeChoice = choice
+        self._name: PaletteName = _resolved(choice)
         self._fonts = Fonts(bundled=bundled_fonts)
         self._font_cache: dict[tuple[FontKind, bool], QFont] = {}
         self._metrics_cache: dict[tuple[FontKind, bool], QFontMetrics] = {}
-        self._colors = _colors(name)
+        self._colors = _colors(self._name)
         self._pixmaps: dict[tuple[str, Role, int, float], QPixmap] = {}
         self._style: FlatStyle | None = None
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme_changed)
+
+    @property
+    def choice(self) -> ThemeChoice:
+        return self._choice
 
     @property
     def name(self) -> PaletteName:
@@ -133,7 +139,11 @@ class Theme(QObject):
         app.setFont(self.font("body"))
         QToolTip.setFont(self.font("body"))
 
-    def set_palette(self, name: PaletteName) -> None:
+    def set_palette(self, choice: ThemeChoice) -> None:
+        self._choice = choice
+        self._show(_resolved(choice))
+
+    def _show(self, name: PaletteName) -> None:
         if name == self._name:
             return
         self._name = name
@@ -143,3 +153,16 @@ class Theme(QObject):
         if self._style is not None and isinstance(app, QApplication):
             self.apply(app)
         self.changed.emit()
+
+    @Slot(Qt.ColorScheme)
+    def _on_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
+        if self._choice == "system":
+            self._show(_of_scheme(scheme))
+
+
+def _resolved(choice: ThemeChoice) -> PaletteName:
+    return _of_scheme(QGuiApplication.styleHints().colorScheme()) if choice == "system" else choice
+
+
+def _of_scheme(scheme: Qt.ColorScheme) -> PaletteName:
+    return "dark" if scheme == Qt.ColorScheme.Dark else "light"

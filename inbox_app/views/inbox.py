@@ -11,6 +11,7 @@ from PySide6.QtCore import QLocale, QObject, QTimer, Signal, Slot
 from inbox_app.gateway.base import Batch, Gateway, GatewayError
 from inbox_app.models.inbox_table import InboxTable
 from inbox_app.state.edits import Edit
+from inbox_app.state.memory import Memory
 from inbox_app.state.requests import Entry, Mark, Requests, Row
 from inbox_app.views.inbox_pane import InboxPane
 
@@ -30,6 +31,7 @@ class Inbox(QObject):
         pane: InboxPane,
         gateway: Callable[[], Gateway | None],
         spawn: Callable[[Coroutine[Any, Any, None], str], object],
+        memory: Memory,
         *,
         clock: Callable[[], float] = time.time,
         parent: QObject,
@@ -38,7 +40,8 @@ class Inbox(QObject):
         self._pane = pane
         self._gateway = gateway
         self._spawn = spawn
-        self._requests = Requests(clock)
+        self._requests = Requests(clock, memory.is_read)
+        self._memory = memory
         self._fetching = False
         self._left: set[str] = set()
         self._leaving = QTimer(self)
@@ -88,9 +91,14 @@ class Inbox(QObject):
         return self.tr("{0} of {1} waiting").format(locale.toString(number), locale.toString(self.waiting))
 
     def take(self, batch: Batch, reading: str | None) -> None:
+        if batch.reset and batch.next_cursor is None:
+            self._memory.keep_only({pause.id for pause in batch.opened})
+        for pause_id in batch.closed:
+            self._memory.forget(pause_id)
         self._apply(self._requests.apply(batch, reading=reading))
 
     def set_read(self, pause_id: str) -> None:
+        self._memory.set_read(pause_id)
         self._apply(self._requests.set_new(pause_id, new=False))
 
     def mark(self, pause_id: str, mark: Mark, until: float | None = None) -> None:

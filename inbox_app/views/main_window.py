@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inbox_app.commands.base import MENUS, Menu, ViewName, menu_title
+from inbox_app.commands.base import MENUS, SUBMENUS, Menu, ViewName, menu_title
 from inbox_app.gateway.base import Health
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import (
@@ -118,7 +118,7 @@ class MainWindow(QMainWindow):
         self.menuBar().setMinimumHeight(theme.px(MENU_BAR))
         self.menuBar().setCornerWidget(self._health, Qt.Corner.TopRightCorner)
         self.menuBar().setAccessibleName(self.tr("Menu"))
-        self._menus = {name: self._add_menu(name) for name in MENUS}
+        self._menus = {name: self._add_menu(name) for name in (*MENUS, *SUBMENUS)}
 
     @property
     def view(self) -> ViewName:
@@ -141,7 +141,7 @@ class MainWindow(QMainWindow):
         assert layout is not None
         layout.addWidget(reading)
         self.toast.raise_()
-        groups = dict.fromkeys(MENUS, 0)
+        groups = dict.fromkeys(self._menus, 0)
         for action in actions:
             name = action.command.menu
             if name is None:
@@ -150,6 +150,9 @@ class MainWindow(QMainWindow):
                 groups[name] = action.command.group
                 self._menus[name].addSeparator()
             self._menus[name].addAction(action)
+        for name, parent in SUBMENUS.items():
+            self._menus[parent].addSeparator()
+            self._menus[parent].addMenu(self._menus[name])
         self.addActions(actions)
 
     @Slot()
@@ -243,7 +246,8 @@ class MainWindow(QMainWindow):
         menu = QMenu(menu_title(name), self)
         menu.setAccessibleName(menu.title().replace("&", ""))
         menu.aboutToShow.connect(self.menu_opened)
-        self.menuBar().addMenu(menu)
+        if name in MENUS:
+            self.menuBar().addMenu(menu)
         return menu
 
     def _arrange(self) -> None:

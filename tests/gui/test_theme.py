@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontInfo, QPalette, QTextLayout
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
@@ -165,6 +166,20 @@ def test_a_change_of_palette_reaches_the_application(theme: Theme, qapp: QApplic
         theme.set_palette("dark")
     assert qapp.palette().color(QPalette.ColorRole.Window) == QColor(PALETTES["dark"]["window"])
     assert theme.color("text") == QColor(PALETTES["dark"]["text"])
+
+
+def test_the_theme_of_the_system_is_followed_while_it_is_chosen(theme: Theme, qapp: QApplication) -> None:
+    changed = qapp.styleHints().colorSchemeChanged
+    theme.set_palette("system")
+    assert (theme.choice, theme.name) == ("system", "light")
+    changed.emit(Qt.ColorScheme.Dark)
+    assert theme.name == "dark"
+    assert qapp.palette().color(QPalette.ColorRole.Window) == QColor(PALETTES["dark"]["window"])
+    theme.set_palette("contrast")
+    changed.emit(Qt.ColorScheme.Light)
+    assert theme.name == "contrast"
+    theme.set_palette("system")
+    assert theme.name == "light"
 
 
 def test_the_licences_of_what_is_shipped_are_beside_it() -> None:

@@ -11,13 +11,23 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from inbox_app.commands.base import ViewName
 from inbox_app.commands.registry import COMMANDS
 from inbox_app.gateway.base import Batch, Gateway, GatewayError, Pause, RunDetail
 from inbox_app.state.drafts import Drafts
+from inbox_app.state.memory import Memory
 from inbox_app.state.outbox import Outbox
 from inbox_app.theme.theme import Theme
 from inbox_app.views.desk import Desk
@@ -61,12 +71,24 @@ class SlowGateway(FakeGateway):
 class Scene:
     """A window on the screen with everything behind it."""
 
-    def __init__(self, theme: Theme, qtbot: QtBot, wheel: Wheel, gateway: FakeGateway, undo_seconds: float) -> None:
+    def __init__(
+        self, theme: Theme, qtbot: QtBot, wheel: Wheel, gateway: FakeGateway, undo_seconds: float, memory: Memory | None
+    ) -> None:
         self.gateway = gateway
         self.window = MainWindow(theme)
         self.drafts = Drafts(None)
+        self.memory = memory or Memory(None)
         reading = RequestPane(theme, clock=clock, steady_clock=fast_clock)
-        self.desk = Desk(self.window, reading, theme, wheel.tasks.spawn, self.drafts, Outbox(undo_seconds), clock=clock)
+        self.desk = Desk(
+            self.window,
+            reading,
+            theme,
+            wheel.tasks.spawn,
+            self.drafts,
+            Outbox(undo_seconds),
+            memory=self.memory,
+            clock=clock,
+        )
         wheel.tasks.on_error = self.desk.report
         with qtbot.waitActive(self.window):
             self.window.show()
@@ -103,8 +125,9 @@ def start(theme: Theme, qtbot: QtBot, wheel: Wheel) -> Iterator[Start]:
         undo_seconds: float = 5.0,
         wait: bool = True,
         gateway: FakeGateway | None = None,
+        memory: Memory | None = None,
     ) -> Scene:
-        scene = Scene(theme, qtbot, wheel, gateway or FakeGateway(pauses, page=100), undo_seconds)
+        scene = Scene(theme, qtbot, wheel, gateway or FakeGateway(pauses, page=100), undo_seconds, memory)
         opened.append(scene)
         if wait:
             qtbot.waitUntil(lambda: scene.window.inbox.table.model().rowCount() > 0)
@@ -449,6 +472,27 @@ def test_a_narrow_window_has_two_pages_and_a_way_back(start: Start, qtbot: QtBot
     window.resize(1280, 800)
     assert window.inbox.isVisible()
     assert window.reading.isVisible()
+
+
+def test_the_theme_is_chosen_from_its_menu_and_remembered(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1)])
+    menu = next(menu for menu in scene.window.findChildren(QMenu) if menu.title() == "&Theme")
+    names = [action.text() for action in menu.actions()]
+    assert names == ["As the system", "Light", "Dark", "High contrast"]
+    menu.actions()[2].trigger()
+    assert scene.desk.theme == scene.memory.theme == "dark"
+    assert [action.isChecked() for action in menu.actions()] == [False, False, True, False]
+
+
+def test_a_question_that_was_read_is_not_new_after_a_restart(start: Start, qtbot: QtBot) -> None:
+    first, second = pause(1), pause(2)
+    scene = start([first, second])
+    assert (scene.memory.is_read(first.id), scene.memory.is_read(second.id)) == (True, False)
+    again = start([first, second], memory=scene.memory)
+    table = again.window.inbox.table.model()
+    assert [table.index(row, 0).data().split(", ")[1] for row in (1, 2)] == ["Read", "New"]
+    again.gateway.push(Batch(closed=[first.id], total=1))
+    qtbot.waitUntil(lambda: not again.memory.is_read(first.id))
 
 
 def test_help_lists_every_command_that_has_keys(start: Start, qtbot: QtBot) -> None:
