@@ -41,7 +41,7 @@ class BarState:
     can_send: bool = False
 
 
-SEND_KEYS: Final = "Ctrl+⏎"
+SEND_KEYS: Final = "Ctrl+Enter"
 NOTHING: Final = BarState("circle-check", "muted", "")
 
 
@@ -67,7 +67,9 @@ def armed(wish: Wish | None, problem: str, unseen: int, send: str, *, can_send: 
         icon, role, text = "eye", "muted", translate("DecisionBar", "All read")
     else:
         icon, role = "circle-check", "muted"
-        text = translate("DecisionBar", "All read, picked {label}").format(label=short_label(wish.label))
+        picked = translate("DecisionBar", "All read, picked {label}")
+        text = translate("DecisionBar", "All read, wrote {label}") if wish.typed else picked
+        text = text.format(label=short_label(wish.label))
     text_role: Role = "text" if unseen > 0 else "muted"
     return BarState(icon, role, text, text_role, left=left, send=send, can_send=can_send)
 

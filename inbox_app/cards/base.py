@@ -36,6 +36,8 @@ class Card(QWidget):
 
     changed = Signal()
     takes_note = True
+    is_typed = False
+    """Whether the answer is written instead of picked."""
 
     def __init__(self, theme: Theme, pause: Pause, parent: QWidget | None = None) -> None:
         super().__init__(parent)

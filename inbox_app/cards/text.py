@@ -20,6 +20,7 @@ class TextCard(Card):
     """The text is sent exactly as typed; one with nothing to see in it is not sent."""
 
     takes_note = False
+    is_typed = True
 
     def __init__(self, theme: Theme, pause: Pause, parent: QWidget | None = None) -> None:
         super().__init__(theme, pause, parent)

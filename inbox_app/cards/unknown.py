@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QWidget
 
 from inbox_app.cards.base import Card, Picked, short_label
@@ -23,15 +23,12 @@ from inbox_app.widgets.text_area import TextArea
 class UnknownCard(Card):
     """Answers with a JSON value, and only after the operator asked for the field."""
 
+    is_typed = True
+
     def __init__(self, theme: Theme, pause: Pause, parent: QWidget | None = None) -> None:
         super().__init__(theme, pause, parent)
+        self._add_label(self.tr("Answer"))
         self._add_inset(MarkedLabel(self._what(), theme, "body", parent=self))
-        self._body.addSpacing(theme.px(SPACE_3))
-        self._add_label(self.tr("As it was asked"))
-        self._raw = PayloadView(theme, self.tr("As it was asked"), inline=True, parent=self)
-        self._raw.show_value(_asked(pause))
-        self._add_inset(self._raw)
-        self._body.addSpacing(theme.px(SPACE_3))
         self._switch = CheckBox(theme, self.tr("Answer with a JSON value"), parent=self)
         self._add_inset(self._switch)
         self._field = TextArea(theme, self.tr("JSON value"), font="mono", lines=2, parent=self)
@@ -40,7 +37,13 @@ class UnknownCard(Card):
         self._problem = PlainLabel("", theme, "meta", "due", self, wrap=True)
         self._problem.hide()
         self._add_inset(self._problem)
+        self._body.addSpacing(theme.px(SPACE_3))
+        self._add_label(self.tr("As it was asked"))
+        self._raw = PayloadView(theme, self.tr("As it was asked"), inline=True, parent=self)
+        self._raw.show_value(_asked(pause))
+        self._add_inset(self._raw)
         self._switch.toggled.connect(self._on_toggled)
+        self._switch.clicked.connect(self._on_switch_clicked)
         self._field.textChanged.connect(self._on_text_changed)
 
     def picked(self) -> Picked | None:
@@ -51,7 +54,7 @@ class UnknownCard(Card):
 
     def problem(self) -> str:
         if not self._switch.isChecked():
-            return self.tr("No answer to send")
+            return self.tr("Tick “Answer with a JSON value” to send")
         if not self._field.text().strip():
             return self.tr("Write a JSON value to send")
         return self.tr("Correct the JSON to send") if self._field_problem() else ""
@@ -65,7 +68,7 @@ class UnknownCard(Card):
         return replace(draft, text=self._field.text() if self._switch.isChecked() else "")
 
     def focus_stop(self) -> QWidget | None:
-        return self._switch
+        return self._field if self._switch.isChecked() else self._switch
 
     def _on_state_changed(self) -> None:
         self._field.set_locked(self._closed)
@@ -84,6 +87,12 @@ class UnknownCard(Card):
         except values.BadJsonError as error:
             return str(error)
         return ""
+
+    @Slot(bool)
+    def _on_switch_clicked(self, on: bool) -> None:
+        """The operator asked for the field: the caret goes into it."""
+        if on and not self._closed:
+            self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot(bool)
     def _on_toggled(self, on: bool) -> None:

@@ -43,7 +43,10 @@ _REFUSALS: Final[Mapping[str, Refusal]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the operator wants to answer, bound to the pause exactly as it was shown. ``label`` names the value."""
+    """What the operator wants to answer, bound to the pause exactly as it was shown. ``label`` names the value.
+
+    ``typed``: in the operator's own words, not one of several to pick.
+    """
 
     pause: Pause
     value: Json
@@ -51,6 +54,7 @@ class Wish:
     edits: Json = None
     has_edits: bool = False
     note: str = ""
+    typed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Prepared:
             return None, card.problem()
         has_edits = payload.has_edits
         edits = payload.edits() if has_edits else None
-        wish = Wish(pause, picked.value, picked.label, edits=edits, has_edits=has_edits, note=self._note)
+        wish = Wish(pause, picked.value, picked.label, edits, has_edits, self._note, card.is_typed)
         return wish, card.problem()
 
     def draft(self, pause: Pause) -> Draft:

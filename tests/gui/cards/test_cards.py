@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit
 
@@ -160,6 +161,31 @@ def test_an_unknown_question_takes_a_typed_json_value_behind_a_switch(bench: Ben
     field.insertPlainText(text)
     bench.send()
     assert [values.canonical(wish.value) for wish in bench.wishes] == [values.canonical(values.parse(text))]
+
+
+@pytest.mark.parametrize("kind", ["unknown", "no options"])
+def test_the_way_to_answer_an_unknown_question_is_the_first_thing_of_its_card(bench: Bench, kind: str) -> None:
+    bench.show(replace(KINDS[kind], raw={f"k{at}": at for at in range(90)}))
+    bench.wake()
+    assert bench.pane.bar._send.text() == "Tick “Answer with a JSON value” to send"
+    bench.pane.enter()
+    assert bench.focus is json_switch(bench)
+    bench.press(Qt.Key.Key_Space, '"2026-12-24"')
+    assert answer_field(bench).toPlainText() == '"2026-12-24"'
+    bench.time += 5
+    bench.qtbot.wait(20)
+    bench.read_all()
+    bench.qtbot.waitUntil(lambda: bench.pane.can_send)
+    assert bench.pane.bar._text.text().startswith("All read, wrote")
+    bench.send()
+    assert [wish.value for wish in bench.wishes] == ["2026-12-24"]
+
+
+def test_labels_of_many_options_stand_in_one_line(bench: Bench) -> None:
+    bench.show(choice(*range(12)))
+    lefts = {row._name.mapTo(bench.pane, QPoint(0, 0)).x() for row in rows(bench)}
+    assert len(lefts) == 1
+    assert all(row.height() <= 40 for row in rows(bench))
 
 
 @pytest.mark.parametrize("text", ["", "{", "NaN", "yes", '{"a":1,"a":2}', "1 2"])
