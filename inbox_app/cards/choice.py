@@ -38,7 +38,7 @@ class ChoiceCard(Card):
                     sub=option.sub,
                     remark=self.tr("recommended") if option.recommended else "",
                     detail=values.compact(option.value, 200) if at in alike else "",
-                    key_hint=str(at + 1) if at < KEYS else "",
+                    key_hint=str(at + 1) if at < KEYS else " ",
                     parent=self._list,
                 )
                 for at, option in enumerate(self._options)

@@ -24,6 +24,7 @@ from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
 
 OUTSET = SPACE_3
+ROW_ONE_LINE = 40
 BY_KEY = frozenset(
     {Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason}
 )
@@ -32,9 +33,9 @@ BY_KEY = frozenset(
 class OptionRow(QRadioButton):
     """The whole row is the target. A click or Space checks it and it stays checked; Enter does nothing.
 
-    ``remark`` are muted words at the right; ``detail`` follows the label in mono where labels alone are not enough.
-    Rows are not exclusive by themselves: whoever owns several keeps one checked. The row reaches `OUTSET` pixels
-    beyond its content on both sides.
+    ``key_hint`` is a blank to keep its room free. ``remark`` are muted words at the right; ``detail`` follows the label
+    in mono where labels alone are not enough. Rows are not exclusive by themselves: whoever owns several keeps one
+    checked. The row reaches `OUTSET` pixels beyond its content on both sides.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class OptionRow(QRadioButton):
         return layout.totalSizeHint() if layout is not None else QSize()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._theme.px(160), self._theme.px(ROW_OPTION))
+        return QSize(self._theme.px(160), self.minimumHeight())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Space:
@@ -137,7 +138,7 @@ class OptionRow(QRadioButton):
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def _paint_hint(self, painter: QPainter) -> None:
-        if not self._key_hint:
+        if not self._key_hint.strip():
             return
         theme = self._theme
         size = theme.px(KEY_HINT)
@@ -191,7 +192,7 @@ class OptionRow(QRadioButton):
         row.setContentsMargins(left, theme.px(SPACE_2), theme.px(OUTSET), theme.px(SPACE_2 - 1))
         row.addLayout(texts, 1)
         row.setAlignment(texts, Qt.AlignmentFlag.AlignVCenter)
-        self.setMinimumHeight(theme.px(ROW_OPTION))
+        self.setMinimumHeight(theme.px(ROW_OPTION if sub or detail else ROW_ONE_LINE))
 
     @Slot()
     def _on_theme_changed(self) -> None:
