@@ -47,7 +47,16 @@ def show_tree(desk: Desk) -> None:
 
 
 def can_answer(desk: Desk) -> bool:
-    return desk.pause is not None and desk.pause.eligible
+    return desk.pause is not None and desk.is_answerable
+
+
+def can_pick_word(desk: Desk) -> bool:
+    pause = desk.pause
+    return can_answer(desk) and pause is not None and pause.input_type == "yesno" and not pause.options
+
+
+def can_write_note(desk: Desk) -> bool:
+    return can_answer(desk) and desk.pause is not None and desk.pause.input_type != "text"
 
 
 def can_edit(desk: Desk) -> bool:
@@ -68,11 +77,11 @@ def has_run(desk: Desk) -> bool:
 
 COMMANDS = (
     Command(
-        "send", QT_TRANSLATE_NOOP("commands", "Send answer"), send, "Request", ("Ctrl+Return", "Ctrl+Enter"), can_send
+        "send", QT_TRANSLATE_NOOP("commands", "Send answer"), send, "Request", ("Ctrl+Enter", "Ctrl+Return"), can_send
     ),
     Command("undo", QT_TRANSLATE_NOOP("commands", "Undo"), undo, "Request", ("Z", "Ctrl+Z"), can_undo),
-    Command("pick_yes", QT_TRANSLATE_NOOP("commands", "Pick yes"), pick_yes, "Request", ("Y",), can_answer, group=1),
-    Command("pick_no", QT_TRANSLATE_NOOP("commands", "Pick no"), pick_no, "Request", ("N",), can_answer, group=1),
+    Command("pick_yes", QT_TRANSLATE_NOOP("commands", "Pick yes"), pick_yes, "Request", ("Y",), can_pick_word, group=1),
+    Command("pick_no", QT_TRANSLATE_NOOP("commands", "Pick no"), pick_no, "Request", ("N",), can_pick_word, group=1),
     *(
         Command(
             f"pick_{number}",
@@ -91,7 +100,7 @@ COMMANDS = (
         write_note,
         "Request",
         ("R",),
-        can_answer,
+        can_write_note,
         group=2,
     ),
     Command("show_tree", QT_TRANSLATE_NOOP("commands", "Show the call tree"), show_tree, "Run", ("T",), has_run),

@@ -135,6 +135,10 @@ class Desk(QObject):
         return self._inbox.new_count
 
     @property
+    def is_answerable(self) -> bool:
+        return self._pane.is_answerable
+
+    @property
     def can_send(self) -> bool:
         return self._pane.can_send
 
@@ -200,11 +204,10 @@ class Desk(QObject):
         run_id = self.run_id
         if run_id is None:
             return
-        text = self.tr("{0} ends as cancelled. Calls that have run are not undone. The question is withdrawn.")
         dialog = ConfirmDialog(
             self._theme,
             self.tr("Cancel this run?"),
-            text.format(run_id),
+            self._cancel_words(run_id),
             self.tr("Cancel the run"),
             self.tr("Keep it"),
             self._window,
@@ -212,6 +215,16 @@ class Desk(QObject):
         dialog.setProperty("run", run_id)
         dialog.confirmed.connect(self._on_cancel_confirmed)
         dialog.open()
+
+    def _cancel_words(self, run_id: str) -> str:
+        """Which run ends, as a person knows it, and what that means."""
+        pause, run = self._pane.pause, self._reading.run
+        tool = pause.path[0] if pause and pause.path else run.tool if run else ""
+        lines = [self.tr("{0} ends as cancelled. Calls that have run are not undone.").format(reveal(tool) or run_id)]
+        if pause is not None:
+            question = first_line(reveal(pause.question)) or self.tr("No question text")
+            lines.append(self.tr("Its question is withdrawn: {0}").format(question))
+        return "\n\n".join([*lines, run_id])
 
     def copy_run_id(self) -> None:
         if self.run_id is not None:
@@ -238,7 +251,7 @@ class Desk(QObject):
         if not held or self._stopping:
             return True
         wish = held[-1]
-        question = first_line(reveal(wish.pause.question)) or self.tr("a question without words")
+        question = first_line(reveal(wish.pause.question)) or self.tr("No question text")
         text = self.tr("“{0}” is the answer to “{1}”. It has not been sent.").format(short_label(wish.label), question)
         if len(held) > 1:
             text += " " + self.tr("{0} more are held.").format(len(held) - 1)

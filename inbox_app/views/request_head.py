@@ -72,7 +72,7 @@ class RequestHead(QWidget):
     def show_pause(self, pause: Pause, *, production: bool) -> None:
         self._pause = pause
         self._show_origin(pause.connection, pause.run_id, pause.tool, production=production)
-        self._title.show_text(pause.question or self.tr("A question without words"))
+        self._title.show_text(pause.question or self.tr("No question text"))
         self.setAccessibleName(reveal(pause.question)[:1000])
         self._on_tick()
         self._ticker.start()

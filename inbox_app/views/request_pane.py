@@ -87,6 +87,7 @@ class RequestPane(QWidget):
         self._run_id: str | None = None
         self._draft: Draft | None = None
         self._production = False
+        self._closed = False
         self._home = NeutralFrame(theme, "card", "", self)
         self._head = RequestHead(theme, clock, self._home)
         words = (self.tr("Card"), self.tr("Payload"), self.tr("Tree"), self.tr("History"))
@@ -116,6 +117,11 @@ class RequestPane(QWidget):
     @property
     def run_id(self) -> str | None:
         return self._run_id
+
+    @property
+    def is_answerable(self) -> bool:
+        """Whether something can be picked or written for the shown question."""
+        return self._pause is not None and not self._closed
 
     @property
     def can_send(self) -> bool:
@@ -378,8 +384,10 @@ class RequestPane(QWidget):
     @Slot()
     def _chain(self) -> None:
         """The order of the Tab key: head, tabs, body from top to bottom, bar from left to right."""
-        parts = (self._head, self._tabs, *(self._pages.widget(at) for at in range(self._pages.count())), self._bar)
-        stops = [stop for part in parts for stop in (part, *part.findChildren(QWidget))]
+        pages = (self._card_page, self._payload_page, self._calls, self._decisions)
+        stops: list[QWidget] = []
+        for part in (self._head, self._tabs, *pages, self._bar):
+            stops += [part, *part.findChildren(QWidget)]
         stops = [stop for stop in stops if stop.focusPolicy() != Qt.FocusPolicy.NoFocus]
         for before, after in pairwise([self._home, *stops]):
             self.setTabOrder(before, after)
@@ -416,6 +424,7 @@ class RequestPane(QWidget):
         self._decisions.show_decisions(detail.decisions)
 
     def _set_closed(self, closed: bool) -> None:
+        self._closed = closed
         self._card_page.set_closed(closed)
         self._payload_page.set_closed(closed)
 

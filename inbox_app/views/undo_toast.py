@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Slot
 
+from inbox_app.cards.base import short_label
 from inbox_app.state.outbox import Outbox
 from inbox_app.widgets.toast import Countdown, Toast
 
@@ -39,7 +40,8 @@ class UndoToast(QObject):
             return
         left = max(0.0, held.leaves_at - self._clock())
         whole = max(0.001, held.leaves_at - held.held_at)
-        text = self.tr("Sending “{0}” to {1} in {2}s").format(
-            held.wish.label, held.wish.pause.connection, math.ceil(left)
+        wish = held.wish
+        text = self.tr("Sending “{0}” for “{1}” to {2} in {3}s").format(
+            short_label(wish.label), short_label(wish.pause.question), wish.pause.connection, math.ceil(left)
         )
         self._toast.show_text("undo-2", text, left / whole)

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
+from inbox_app.commands.registry import CommandAction
 from inbox_app.gateway.base import Batch, GatewayError
 from inbox_app.widgets.dialogs import ChoiceDialog
 from inbox_app.widgets.option_row import OptionRow
@@ -172,3 +173,24 @@ def test_staying_goes_on_with_what_was_left_of_the_time(closing: Closing, qtbot:
     assert scene.gateway.answers == []
     qtbot.waitUntil(lambda: len(scene.gateway.answers) == 1)
     assert closed == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "works"),
+    [("yesno", {"pick_yes", "pick_no", "write_note"}), ("text", set()), ("date", {"write_note"})],
+)
+def test_the_menu_offers_only_what_does_something(start: Start, qtbot: QtBot, kind: str, works: set[str]) -> None:
+    scene = start([pause(1, input_type=kind)], undo_seconds=30.0)
+    scene.wait_awake(qtbot)
+    watched = {"pick_yes", "pick_no", "write_note"}
+
+    def enabled() -> set[str]:
+        found = [action for action in scene.window.findChildren(CommandAction) if action.isEnabled()]
+        return {action.command.id for action in found} & watched
+
+    assert enabled() == works
+    if kind == "yesno":
+        scene.press("y")
+        qtbot.waitUntil(lambda: scene.desk.can_send)
+        scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+        assert enabled() == set()
