@@ -158,7 +158,9 @@ class CallTree(QAbstractItemModel):
             seconds = call_words.taken(call, self.now)
             return "" if seconds is None else call_words.duration(seconds)
         if column == OUTPUT:
-            return call_words.size(call.output_size) if call.ended_at is not None else ""
+            if call.ended_at is None:
+                return ""
+            return call_words.size(call.output_size) if call.output_size else "–"
         return ""
 
     def _number(self, index: Index) -> int:

@@ -93,9 +93,11 @@ def asks_person(call: Call) -> bool:
 
 
 def duration(seconds: float) -> str:
-    """A length of time in two units at most: 0.3s, 42s, 18m 06s, 2h 05m."""
+    """A length of time in two units at most: 3 ms, 1.5s, 42s, 18m 06s, 2h 05m."""
     if seconds < 0:
         return "-" + duration(-seconds)
+    if seconds < 0.9995:
+        return translate("calls", "{0} ms").format(round(seconds * 1000))
     if seconds < 10:
         return translate("calls", "{0}s").format(f"{seconds:.1f}")
     if seconds < 60:

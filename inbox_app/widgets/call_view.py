@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QStyleOptionViewItem, QTreeView, QWidget
 
 from inbox_app.models.call_tree import BAR, CALL, OUTPUT, STATE, TIME, CallTree
@@ -49,27 +49,33 @@ class CallHeader(QHeaderView):
         painter.restore()
 
     def _paint_ticks(self, painter: QPainter, rect: QRect, model: CallTree) -> None:
-        metrics = self._theme.metrics("label")
-        line = model.timeline
-        middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-        last = duration(line.end - line.start)
-        end = rect.right() - metrics.horizontalAdvance(last)
-        taken = rect.x() - 1
-        for tick in line.ticks():
-            word = duration(tick.seconds).replace(".0", "")
-            x = rect.x() + round(tick.position * rect.width())
-            width = metrics.horizontalAdvance(word)
-            if x > taken and x + width < end - 8:
-                painter.drawText(QRect(x, rect.y(), width + 2, rect.height()), middle, word)
-                taken = x + width + 8
+        for x, word in self.tick_words(rect, model):
+            painter.drawText(
+                QRect(x, rect.y(), rect.right() - x + 1, rect.height()),
+                Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
+                word,
+            )
+
+    def tick_words(self, rect: QRect, model: CallTree) -> list[tuple[int, str]]:
+        """What stands over the time bars, and where: the whole time, the fold, and what ticks there is room for."""
+        line, width_of, gap = model.timeline, self._theme.metrics("label").horizontalAdvance, self._theme.px(SPACE_2)
+        whole = duration(line.end - line.start)
+        end = rect.right() + 1 - width_of(whole)
+        words = [(end, whole)]
         if line.folds:
-            word = self.tr("wait folded")
-            width = metrics.horizontalAdvance(word)
-            first, stop = line.folds[-1]
-            x = min(rect.x() + round((first + stop) / 2 * rect.width()) - width // 2, end - width - 10)
-            if x > taken:
-                painter.drawText(QRect(x, rect.y(), width + 2, rect.height()), middle, word)
-        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, last)
+            folded = self.tr("wait folded")
+            middle = sum(line.folds[-1]) / 2
+            x = round(rect.x() + middle * rect.width() - width_of(folded) / 2)
+            end = max(rect.x(), min(x, end - width_of(folded) - gap))
+            words.append((end, folded))
+        free = rect.x()
+        for tick in line.ticks():
+            word = duration(tick.seconds).replace(".0", "") if tick.seconds else "0"
+            x = rect.x() + round(tick.position * rect.width())
+            if x >= free and x + width_of(word) + gap <= end:
+                words.append((x, word))
+                free = x + width_of(word) + gap
+        return words
 
 
 class CallView(QTreeView):
@@ -83,6 +89,7 @@ class CallView(QTreeView):
         self._theme = theme
         self._tree = model
         self._painter = CallDelegate(theme, self)
+        self._scroll_due = False
         self.setModel(model)
         self.setItemDelegate(self._painter)
         self.setHeader(CallHeader(theme, self._painter, self))
@@ -125,13 +132,21 @@ class CallView(QTreeView):
         return int(index.internalId()) if index.isValid() else None
 
     def show_number(self, number: int) -> None:
-        """Open the way to a node, make it current and bring it into view."""
+        """Open the way to a node, make it current and bring it into view, as soon as there is a view."""
         index = self._tree.index_of(number)
         if not index.isValid():
             return
         self.open_path(number)
         self.setCurrentIndex(index)
         self.scrollTo(index)
+        self._scroll_due = not self.isVisible()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._scroll_due:  # what was scrolled before there was a height leaves too much above
+            self._scroll_due = False
+            self.scrollToTop()
+            self.scrollTo(self.currentIndex())
 
     def open_path(self, number: int) -> None:
         for step in self._tree.calls.path(number)[:-1]:

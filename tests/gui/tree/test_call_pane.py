@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from itertools import pairwise
+
+import pytest
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from inbox_app.gateway.base import Call
 from inbox_app.models.call_tree import STATE
+from inbox_app.theme.theme import Theme
 from inbox_app.views.call_pane import CallPane
+from inbox_app.widgets.call_view import CallHeader
 from inbox_app.widgets.filter_chip import FilterChip
 from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.plain_label import PlainLabel
@@ -239,3 +244,38 @@ def test_a_very_deep_tree_opens(calls: CallPane) -> None:
     calls.load(chain)
     assert current(calls) == "ask"
     assert not calls.grab().isNull()
+
+
+def test_a_tree_that_was_loaded_out_of_sight_begins_with_its_root(theme: Theme, qtbot: QtBot) -> None:
+    pane = CallPane(theme, clock=lambda: NOW)
+    qtbot.addWidget(pane)
+    pane.resize(900, 10)
+    pane.load(deep_run())
+    pane.resize(900, 460)
+    pane.show()
+    assert pane.view.verticalScrollBar().maximum() > 0
+    assert pane.view.verticalScrollBar().value() == 0
+    assert current(pane) == "ask"
+
+
+@pytest.mark.parametrize("width", [140, 264])
+def test_a_folded_wait_is_named_in_the_head(theme: Theme, qtbot: QtBot, width: int) -> None:
+    """Also where ticks would take its room: it is the one word the bars cannot be read without."""
+    pane = CallPane(theme, clock=lambda: NOW)
+    qtbot.addWidget(pane)
+    start = NOW - 300
+    pane.load(
+        [
+            call("", parent=None, name="top", state="running", started_at=start, seconds=None),
+            call("0", name="work", started_at=start, seconds=0.03),
+            call("1", name="ask", kind="input", state="waiting", started_at=start + 0.03, seconds=None),
+        ]
+    )
+    head = pane.view.header()
+    assert isinstance(head, CallHeader)
+    words = head.tick_words(QRect(500, 0, width, 28), pane.model)
+    assert "wait folded" in [word for _, word in words]
+    spots = sorted((x, x + theme.metrics("label").horizontalAdvance(word)) for x, word in words)
+    assert spots[0][0] >= 500
+    assert spots[-1][1] <= 500 + width
+    assert all(first[1] < second[0] for first, second in pairwise(spots))

@@ -12,6 +12,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from inbox_app.gateway.base import Call
+from inbox_app.models import call_words
 from inbox_app.models.call_tree import OUTPUT, STATE, TIME, CallTree
 from inbox_app.state.calls import is_error
 from tests.support.builders import NOW, call
@@ -93,9 +94,9 @@ def test_a_row_says_what_happened_in_words() -> None:
         [str(model.index_of(number, column).data()) for column in (STATE, TIME, OUTPUT)]
         for number in model.calls.walk()
     ]
-    assert rows == [["waiting below", "18m 06s", ""], ["replayed", "0.3s", "2 KB"], ["waiting", "1m 05s", ""]]
+    assert rows == [["waiting below", "18m 06s", ""], ["replayed", "300 ms", "2 KB"], ["waiting", "1m 05s", ""]]
     spoken = model.index_of(3).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert spoken == "load, step, replayed, level 2, 0.3s, not run again"
+    assert spoken == "load, step, replayed, level 2, 300 ms, not run again"
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -139,6 +140,30 @@ def test_a_filter_keeps_the_way_to_what_it_finds() -> None:
     assert outline(model) == ["top", "  fine", "  way", "    broken"]
     model.show_only(None)
     assert len(outline(model)) == 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "word"),
+    [
+        (0, "0 ms"),
+        (0.0031, "3 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1.0s"),
+        (1.25, "1.2s"),
+        (42, "42s"),
+        (-0.02, "-20 ms"),
+    ],
+)
+def test_short_times_are_told_apart(seconds: float, word: str) -> None:
+    assert call_words.duration(seconds) == word
+
+
+def test_no_output_is_a_dash() -> None:
+    tree = CallTree(lambda: NOW)
+    tree.load([call("", parent=None, name="top", output_size=0), call("1", name="full", output_size=8)])
+    top = tree.index(0, 0)
+    assert top.siblingAtColumn(OUTPUT).data() == "–"
+    assert tree.index(0, OUTPUT, top).data() == "8 B"
 
 
 def test_hostile_names_are_shown_literally() -> None:
