@@ -14,7 +14,7 @@ Group = tuple[str, list[tuple[str, list[str]]]]
 
 
 def key_groups(commands: Sequence[Command] = COMMANDS) -> list[Group]:
-    """Every command with keys, by menu; commands of one title are one line (the nine picks)."""
+    """Every command with keys, by menu, then the keys of views; commands of one title are one line (the nine picks)."""
     groups: list[Group] = []
     for menu in (*MENUS, None):
         lines: dict[str, list[str]] = {}
@@ -24,7 +24,25 @@ def key_groups(commands: Sequence[Command] = COMMANDS) -> list[Group]:
         if lines:
             title = menu_title(menu).replace("&", "") if menu else QCoreApplication.translate("menus", "On a card")
             groups.append((title, [(what, _folded(keys)) for what, keys in lines.items()]))
-    return groups
+    return [*groups, *_keys_of_views()]
+
+
+def _keys_of_views() -> list[Group]:
+    """What the focused list or tree does itself; none of it is a command."""
+    translate = QCoreApplication.translate
+    return [
+        (translate("menus", "In a list"), [(translate("menus", "Move"), ["↑", "↓"])]),
+        (
+            translate("menus", "In the call tree"),
+            [
+                (translate("menus", "Move"), ["↑", "↓"]),
+                (translate("menus", "Open, close a call"), ["→", "←"]),
+                (translate("menus", "Go to the question of a waiting call"), [_shown("Return")]),
+                (translate("menus", "Find"), ["F"]),
+                (translate("menus", "Next, previous find"), ["N", _shown("Shift+N")]),
+            ],
+        ),
+    ]
 
 
 def _shown(keys: str) -> str:

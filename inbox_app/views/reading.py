@@ -52,6 +52,11 @@ class Reading(QObject):
         return not self._run_id
 
     @property
+    def run(self) -> Run | None:
+        """The run that is shown or whose question is, as soon as it was read."""
+        return self._run
+
+    @property
     def run_is_open(self) -> bool:
         """Whether the run that is shown can still be cancelled."""
         if self._pane.pause is not None:

@@ -15,8 +15,13 @@ from inbox_app.theme.tokens import BUTTON, BUTTON_SEND, ICON_SMALL, RADIUS_FIELD
 ButtonKind: TypeAlias = Literal["filled", "outline", "flat", "link", "on_ink"]
 
 _PADDING: dict[ButtonKind, int] = {"filled": SPACE_4, "outline": SPACE_3, "flat": SPACE_2, "link": 0, "on_ink": SPACE_3}
-_BY_KEY = frozenset(
-    {Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason}
+_SHOWN = frozenset(
+    {
+        Qt.FocusReason.TabFocusReason,
+        Qt.FocusReason.BacktabFocusReason,
+        Qt.FocusReason.ShortcutFocusReason,
+        Qt.FocusReason.ActiveWindowFocusReason,  # a dialog that opens, a window one comes back to
+    }
 )
 
 
@@ -110,7 +115,7 @@ class ActionButton(QPushButton):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        if event.reason() in _BY_KEY:
+        if event.reason() in _SHOWN:
             if self._ring is None:
                 self._ring = QFocusFrame(self)
             self._ring.setWidget(self)

@@ -22,6 +22,7 @@ class SheetDialog(QDialog):
     def __init__(self, theme: Theme, title: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._safe: QWidget | None = None
         self.setWindowTitle(title)
         self.setAccessibleName(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -36,8 +37,9 @@ class SheetDialog(QDialog):
         self.column.addWidget(PlainLabel(title, theme, "heading", parent=self._ground))
 
     def open(self) -> None:
+        """Open with the focus, and its ring, on what changes nothing."""
         super().open()
-        self._ground.setFocus()
+        (self._safe or self._ground).setFocus(Qt.FocusReason.TabFocusReason)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
@@ -56,7 +58,7 @@ class ConfirmDialog(SheetDialog):
         body.setMinimumWidth(theme.px(360))
         self.column.addWidget(body)
         self.column.addSpacing(theme.px(SPACE_4))
-        self._keep = ActionButton(theme, keep, "flat", parent=self)
+        self._safe = self._keep = ActionButton(theme, keep, "flat", parent=self)
         self._do = ActionButton(theme, do, "outline", parent=self)
         self._keep.clicked.connect(self.reject)
         self._do.clicked.connect(self._on_do_clicked)
@@ -85,7 +87,7 @@ class ChoiceDialog(SheetDialog):
         self.column.addSpacing(theme.px(SPACE_4))
         row = QHBoxLayout()
         row.addStretch(1)
-        leave = ActionButton(theme, stay, "flat", "Esc", self)
+        self._safe = leave = ActionButton(theme, stay, "flat", "Esc", self)
         leave.clicked.connect(self.reject)
         row.addWidget(leave)
         self._ways = [ActionButton(theme, way, "outline", parent=self) for way in ways]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy
-from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFocusFrame, QLineEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from inbox_app.theme.theme import Theme
@@ -90,6 +90,22 @@ def test_enter_never_confirms_and_escape_keeps(theme: Theme, qtbot: QtBot) -> No
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
     assert confirmed.count() == 0
+
+
+def test_a_dialog_opens_with_a_ring_on_the_button_that_changes_nothing(theme: Theme, qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    parent.show()
+    dialog = ConfirmDialog(theme, "Cancel?", "really", "Do it", "Keep it", parent)
+    dialog.open()
+    with qtbot.waitActive(dialog):
+        dialog.activateWindow()
+    button = dialog.focusWidget()
+    assert isinstance(button, QPushButton)
+    assert button.text() == "Keep it"
+    ring = next(frame for frame in dialog.findChildren(QFocusFrame) if frame.widget() is button)
+    assert ring.isVisible()
+    dialog.close()
 
 
 def test_a_count_of_zero_is_shown_and_an_unknown_one_is_a_dash(theme: Theme, qtbot: QtBot) -> None:

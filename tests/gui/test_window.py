@@ -34,6 +34,7 @@ from inbox_app.views.desk import Desk
 from inbox_app.views.main_window import MainWindow
 from inbox_app.views.request_pane import RequestPane
 from inbox_app.widgets.dialogs import ConfirmDialog, KeysDialog
+from inbox_app.widgets.key_hint import KeyHint
 from inbox_app.widgets.plain_label import PlainLabel
 from tests.support import scenes
 from tests.support.builders import NOW, decision, detail, pause, run
@@ -422,7 +423,8 @@ def test_a_run_is_cancelled_only_by_its_button(start: Start, qtbot: QtBot) -> No
     scene.press(Qt.Key.Key_X, modifier=Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     dialog = scene.window.findChild(ConfirmDialog)
     assert isinstance(dialog, ConfirmDialog)
-    assert any(asked.run_id in text for text in texts(dialog))
+    said = " ".join(texts(dialog))
+    assert all(part in said for part in (asked.run_id, asked.path[0], asked.question))
     qtbot.keyClick(dialog, Qt.Key.Key_Return)
     assert scene.gateway.cancelled == []
     button = next(button for button in dialog.findChildren(QPushButton) if button.text() == "Cancel the run")
@@ -502,6 +504,9 @@ def test_help_lists_every_command_that_has_keys(start: Start, qtbot: QtBot) -> N
     assert isinstance(dialog, KeysDialog)
     shown = texts(dialog)
     assert all(command.translated() in shown for command in COMMANDS if command.shortcuts)
+    assert {"In a list", "In the call tree", "Next, previous find"} <= set(shown)
+    hints = {hint.accessibleName() for hint in dialog.findChildren(KeyHint)}
+    assert {"↑", "↓", "F", "N", "Shift+N"} <= hints
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
 
