@@ -137,9 +137,8 @@ class Requests:
             return self._reset(batch)
         for pause_id in batch.closed:
             self._close(pause_id, batch.outcomes.get(pause_id, ""), keep=pause_id == reading)
-        nobody_reads = not self._entries  # then no row can move under anybody
         for pause in batch.opened:
-            self._open(pause, hold=not nobody_reads)
+            self._open(pause, hold=True)
         if batch.total is not None:
             self._total = batch.total
         return self._edits()
@@ -161,9 +160,7 @@ class Requests:
                 self._take_out(entry.id)
                 self._place(replace(entry, group=group))
                 moved.add(entry.id)
-        for entry in self._held.values():
-            self._place(replace(entry, group=self._group_of(entry.pause)))
-        self._held.clear()
+        self._list_held()
         return self._edits(moved)
 
     def show_one(self, pause_id: str) -> list[Edit[Row]]:
@@ -249,6 +246,11 @@ class Requests:
         self._keys[entry.id] = key = (when, entry.id)
         insort(self._order[entry.group], key)
 
+    def _list_held(self) -> None:
+        for entry in self._held.values():
+            self._place(replace(entry, group=self._group_of(entry.pause)))
+        self._held.clear()
+
     def _exchange(self, entry: Entry) -> None:
         self._touched = True
         self._entries[entry.id] = entry
@@ -290,6 +292,8 @@ class Requests:
 
     def _edits(self, moved: Set[str] = frozenset()) -> list[Edit[Row]]:
         """What turns the rows of before into those of now, in blocks; rows that stay keep their order."""
+        if not self._entries:  # no row can move under anybody, and what waits must be seen
+            self._list_held()
         if not self._touched:
             return []
         self._touched = False

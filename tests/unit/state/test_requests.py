@@ -64,6 +64,19 @@ def test_into_an_empty_list_a_new_question_goes_at_once() -> None:
     assert (requests.listed, requests.new_count) == (2, 0)
 
 
+def test_when_the_last_listed_question_goes_what_is_held_back_comes() -> None:
+    first, second = pause(1), pause(2)
+    requests = loaded(first)
+    requests.apply(Batch(opened=[second], total=2))
+    requests.apply(Batch(closed=[first.id], total=1), reading=first.id)
+    assert (requests.listed, requests.new_count) == (0, 1)
+    requests.leave(first.id)
+    assert (requests.listed, requests.new_count) == (1, 0)
+    requests.apply(Batch(opened=[first], total=2))
+    requests.apply(Batch(closed=[second.id], total=1))
+    assert (requests.listed, requests.new_count) == (1, 0)
+
+
 def test_the_question_being_read_stays_until_it_is_left() -> None:
     read, other = pause(1), pause(2)
     requests = loaded(read, other)
@@ -132,6 +145,11 @@ class RequestsMachine(RuleBasedStateMachine):
     def take(self, batch: Batch) -> None:
         apply_edits(self.mirror, self.requests.apply(batch, reading=self.reading))
 
+    def nothing_listed(self) -> None:
+        """Nobody reads anything: what is held back would wait unseen."""
+        if not self.listed and not self.gone:
+            self.listed = set(self.open)
+
     @initialize(count=st.integers(0, 5))
     def start(self, count: int) -> None:
         first = [self.fresh(True, number % 2 == 0) for number in range(count)]
@@ -142,9 +160,8 @@ class RequestsMachine(RuleBasedStateMachine):
     @rule(kinds=st.lists(st.tuples(st.booleans(), st.booleans()), max_size=4))
     def arrive(self, kinds: list[tuple[bool, bool]]) -> None:
         fresh = [self.fresh(*kind) for kind in kinds]
-        if not self.listed and not self.gone:
-            self.listed |= {item.id for item in fresh}
         self.open |= {item.id: item for item in fresh}
+        self.nothing_listed()
         self.take(Batch(opened=fresh, total=len(self.open)))
 
     @rule(data=st.data())
@@ -164,6 +181,7 @@ class RequestsMachine(RuleBasedStateMachine):
                     self.listed.discard(pause_id)
                     if pause_id == self.reading:
                         self.gone.add(pause_id)
+            self.nothing_listed()
             self.take(Batch(closed=chosen, total=len(self.open)))
 
     @rule()
@@ -178,6 +196,7 @@ class RequestsMachine(RuleBasedStateMachine):
         before, self.reading = self.reading, data.draw(st.sampled_from(sorted(self.listed)))
         if before is not None and before != self.reading:
             self.gone.discard(before)
+            self.nothing_listed()
             apply_edits(self.mirror, self.requests.leave(before))
         apply_edits(self.mirror, self.requests.set_new(self.reading, new=False))
 
