@@ -13,6 +13,8 @@ from runtime_core.hosts.base import HandlerJob, HostRepo, HostUnavailable, Langu
 from runtime_core.hosts.leg import HostLeg
 from runtime_core.hosts.process import HostProcess
 
+_CLOSING = "The runtime is closing; no handler can be started any more."
+
 
 class HandlerHosts:
     """Implements `Hosts`. ``cache_dir`` takes what the engines cache (compiled code), never the repository."""
@@ -23,6 +25,7 @@ class HandlerHosts:
         self._locks = defaultdict[tuple[HostRepo, Language], asyncio.Lock](asyncio.Lock)
         self._all: dict[HostProcess, HostRepo] = {}
         self._suspects: set[tuple[Path, str]] = set()
+        self._launching: set[asyncio.Task[HostProcess]] = set()
         self._is_closed = False
 
     async def start(self, repo: HostRepo, job: HandlerJob, events: LegEvents) -> HostLeg:
@@ -42,7 +45,9 @@ class HandlerHosts:
 
     async def close(self) -> None:
         self._is_closed = True
-        await asyncio.gather(*(process.close() for process in list(self._all)))
+        launched = await asyncio.gather(*self._launching, return_exceptions=True)
+        late = [process for process in launched if isinstance(process, HostProcess)]
+        await asyncio.gather(*(process.close() for process in {*self._all, *late}))
 
     @property
     def processes(self) -> Mapping[HostProcess, HostRepo]:
@@ -61,7 +66,7 @@ class HandlerHosts:
 
     async def _launch(self, repo: HostRepo, language: Language, alone: str | None = None) -> HostProcess:
         if self._is_closed:
-            raise HostUnavailable("The runtime is closing; no handler can be started any more.")
+            raise HostUnavailable(_CLOSING)
         root = repo.root.resolve()
         engine = deno if language == "typescript" else python
 
@@ -72,6 +77,23 @@ class HandlerHosts:
                 self._suspects.discard((repo.root, alone))
             self._suspects |= {(repo.root, entry) for entry in suspects if entry}
 
-        process = await HostProcess.launch(root, language, engine.launch(root, self._cache_dir), lost)
+        command = engine.launch(root, self._cache_dir)
+        launching = asyncio.get_running_loop().create_task(HostProcess.launch(root, language, command, lost))
+        self._launching.add(launching)
+        launching.add_done_callback(self._launching.discard)
+        try:
+            # Cancelled while it makes a child, asyncio waits for that child beside the watcher that does so already.
+            process = await asyncio.shield(launching)
+        except asyncio.CancelledError:
+            launching.add_done_callback(_unwanted)
+            raise
+        if self._is_closed:
+            await process.close()
+            raise HostUnavailable(_CLOSING)
         self._all[process] = repo
         return process
+
+
+def _unwanted(launching: asyncio.Task[HostProcess]) -> None:
+    if not launching.cancelled() and launching.exception() is None:
+        launching.result().retire()

@@ -228,3 +228,32 @@ def _exists(pid: int) -> bool:
 
 def _cpu_ticks(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_closing_waits_for_the_processes_that_are_being_started(
+    tmp_path: Path, is_cancelled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = write_tools(tmp_path / "repo", {"t.py": CALLS["py"]})
+    polled: list[subprocess.Popen[bytes]] = []
+    monkeypatch.setattr(subprocess.Popen, "poll", polled.append)  # waits beside the watcher of the loop
+
+    def children() -> set[str]:
+        return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+    async def scenario() -> None:
+        before = children()
+        hosts = HandlerHosts(tmp_path / "cache")
+        leg = asyncio.create_task(RunDriver(hosts, repo, entry("t.py")).leg())
+        while children() == before:  # noqa: ASYNC110 (as early as possible)
+            await asyncio.sleep(0)
+        if is_cancelled:
+            leg.cancel()
+        await hosts.close()
+        with pytest.raises(asyncio.CancelledError if is_cancelled else HostUnavailable):
+            await leg
+        assert children() == before
+
+    asyncio.run(scenario())
+    assert polled == []
