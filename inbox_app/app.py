@@ -7,16 +7,18 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from PySide6.QtWidgets import QApplication
 
 from inbox_app import early, loop
-from inbox_app.gateway.base import Gateway
 from inbox_app.state.memory import Memory
 from inbox_app.theme.palettes import ThemeChoice
 from inbox_app.theme.theme import Theme
 from inbox_app.views.main_window import MainWindow
+
+if TYPE_CHECKING:
+    from inbox_app.gateway.base import Gateway
 
 GRAB_SCALE = "2"
 GRAB_LIMIT_S = 60.0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from PySide6.QtCore import QCoreApplication
 
-from inbox_app.gateway.base import Pause
+if TYPE_CHECKING:
+    from inbox_app.gateway.base import Pause
 
 ViewName: TypeAlias = Literal["inbox", "history"]
 ThemeName: TypeAlias = Literal["system", "light", "dark", "contrast"]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 
 @cache
-def resources() -> Traversable:
+def resources() -> Path:
     """The folder of the shipped resources."""
-    package = files("inbox_app")
-    installed = package.joinpath("_resources")
-    return installed if installed.is_dir() else package.joinpath("..", "resources")
+    package = Path(__file__).parents[1]
+    installed = package / "_resources"
+    return installed if installed.is_dir() else package.parent / "resources"
 
 
 def read(*parts: str) -> bytes:

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from inbox_app.commands.base import MENUS, SUBMENUS, Menu, ViewName, menu_title
-from inbox_app.gateway.base import Health
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import (
     DECISION_BAR,
@@ -48,6 +47,7 @@ from inbox_app.widgets.toast import Toast
 
 if TYPE_CHECKING:
     from inbox_app.commands.registry import CommandAction
+    from inbox_app.gateway.base import Health
     from inbox_app.views.request_pane import RequestPane
 
 START_SIZE = (1280, 772)

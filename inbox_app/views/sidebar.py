@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inbox_app.commands.base import ViewName
-from inbox_app.gateway.base import Health
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import SIDEBAR_WIDTH, SPACE_2, Role
 from inbox_app.widgets.nav_row import NavRow, SourceRow
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.surface import Surface
+
+if TYPE_CHECKING:
+    from inbox_app.gateway.base import Health
 
 HEALTH_MARKS: dict[Health, tuple[str, Role]] = {
     "live": ("dot", "answered"),
