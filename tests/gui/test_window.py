@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
@@ -25,7 +23,7 @@ from pytestqt.qtbot import QtBot
 
 from inbox_app.commands.base import ViewName
 from inbox_app.commands.registry import COMMANDS
-from inbox_app.gateway.base import Batch, Gateway, GatewayError, Pause, RunDetail
+from inbox_app.gateway.base import Batch, Gateway, Pause
 from inbox_app.state.drafts import Drafts
 from inbox_app.state.memory import Memory
 from inbox_app.state.outbox import Outbox
@@ -55,18 +53,6 @@ def clock() -> float:
 def fast_clock() -> float:
     """Cards wake twenty times as fast."""
     return time.monotonic() * 20
-
-
-class SlowGateway(FakeGateway):
-    """Opens when it is told to."""
-
-    def __init__(self, pauses: Sequence[Pause]) -> None:
-        super().__init__(pauses)
-        self.go = asyncio.Event()
-
-    async def open(self) -> None:
-        await self.go.wait()
-        await super().open()
 
 
 class Scene:
@@ -149,75 +135,6 @@ def test_what_waits_is_listed_counted_and_the_first_is_shown(start: Start, qtbot
     assert scene.desk.pause.id == first.id
     assert scene.gateway.followed[-1] == first.run_id
     assert scene.table.hasFocus()
-
-
-def test_nothing_waiting_says_so_and_a_question_then_appears(start: Start, qtbot: QtBot) -> None:
-    scene = start(wait=False)
-    qtbot.waitUntil(lambda: scene.gateway.opened)
-    qtbot.waitUntil(lambda: "Nothing is waiting" in texts(scene.window.inbox))
-    scene.gateway.push(Batch(opened=[pause(1)], total=1))
-    qtbot.waitUntil(scene.window.inbox.table.isVisible)
-    assert scene.desk.new_count == 0
-
-
-def test_a_gateway_that_does_not_open_is_explained_and_can_be_tried_again(start: Start, qtbot: QtBot) -> None:
-    gateway = FakeGateway(
-        [pause(1)], refuse=GatewayError("data_folder_unusable", "The data folder is <b>read-only</b>.")
-    )
-    scene = start(gateway=gateway, wait=False)
-    qtbot.waitUntil(lambda: "The data folder is <b>read-only</b>." in texts(scene.window.inbox))
-    gateway.refuse = None
-    again = next(button for button in scene.window.inbox.empty.findChildren(QPushButton) if button.isVisible())
-    qtbot.mouseClick(again, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(scene.window.inbox.table.isVisible)
-    assert scene.connects == 2
-
-
-def said(scene: Scene) -> str:
-    return " ".join(text for text in texts(scene.window.reading) if text)
-
-
-def test_the_reading_pane_says_why_it_is_empty(start: Start, qtbot: QtBot) -> None:
-    gateway = FakeGateway(refuse=GatewayError("data_folder_unusable", "The disk is full."))
-    scene = start(gateway=gateway, wait=False)
-    assert "Nothing" not in said(scene)
-    qtbot.waitUntil(lambda: "Built-in is not available The disk is full." in said(scene))
-    scene.gateway = FakeGateway()
-    scene.desk.connect_to(scene.connect)
-    qtbot.waitUntil(lambda: "Nothing is waiting" in said(scene))
-    scene.gateway.push(Batch(opened=[pause(1)], total=1))
-    qtbot.waitUntil(lambda: "Choose a question" in said(scene))
-    assert "Nothing is waiting" not in said(scene)
-
-
-def test_a_runtime_that_opens_slowly_says_so(start: Start, qtbot: QtBot) -> None:
-    gateway = SlowGateway([pause(1)])
-    scene = start(gateway=gateway, wait=False)
-    assert "Opening the runtime…" not in said(scene)
-    qtbot.waitUntil(lambda: "Opening the runtime…" in said(scene))
-    assert "Opening the runtime…" in texts(scene.window.inbox)
-    gateway.go.set()
-    qtbot.waitUntil(lambda: scene.desk.pause is not None)
-
-
-def test_every_error_of_a_repository_has_its_own_lines(start: Start, qtbot: QtBot) -> None:
-    problem = {"repository": "/r", "severity": "error", "file": "amodal.json", "line": 2, "column": 1, "key": None}
-    problems = [
-        {**problem, "message": "This is not JSON.", "remedy": "Correct it."},
-        {**problem, "file": "tools/x/tool.json", "key": "description", "message": "Missing.", "remedy": "Say it."},
-        {**problem, "severity": "warning", "message": "Odd.", "remedy": ""},
-    ]
-    refuse = GatewayError("CONFIG_PARSE_FAILED", "many words", {"problems": problems})
-    scene = start(gateway=FakeGateway(refuse=refuse), wait=False)
-    area = scene.window.inbox.empty.findChild(QPlainTextEdit)
-    assert area is not None
-    qtbot.waitUntil(area.isVisible)
-    assert area.toPlainText().split("\n\n") == [
-        "amodal.json:2:1\nThis is not JSON. Correct it.",
-        "tools/x/tool.json:2:1 [description]\nMissing. Say it.",
-    ]
-    assert area.isReadOnly()
-    assert "Cannot be used: /r" in texts(scene.window.inbox)
 
 
 def test_a_runtime_that_stops_leaves_the_list_and_says_so(start: Start, qtbot: QtBot) -> None:
@@ -358,63 +275,6 @@ def test_a_new_start_of_the_runtime_keeps_the_question_being_read(start: Start, 
     assert scene.current == before
     assert scene.desk.pause is not None
     assert scene.desk.pause.id == before
-
-
-def test_history_lists_ended_runs_and_shows_the_chosen_one(start: Start, qtbot: QtBot) -> None:
-    gateway = FakeGateway([pause(1)], ended=scenes.ended(), details=scenes.details())
-    scene = start(gateway=gateway)
-    scene.press("g", "h")
-    qtbot.waitUntil(lambda: scene.window.history.table.model().rowCount() == 1 + 5)
-    scene.press("j", "j")
-    chosen = scenes.ended()[1]
-    assert scene.current == chosen.id
-    qtbot.waitUntil(lambda: scene.desk.run_id == chosen.id)
-    qtbot.waitUntil(lambda: any("smoke tests failed" in text for text in texts(scene.window.reading)))
-    assert not scene.desk.run_is_open
-    gateway.push(Batch(runs=[run(400, tool="just_now", ended_at=2e9)]))
-    qtbot.waitUntil(lambda: scene.window.history.table.model().rowCount() == 1 + 6)
-    assert scene.current == chosen.id
-    assert "6 ended" in texts(scene.window.history)
-
-
-def test_a_run_that_goes_on_is_found_followed_and_cancelled(start: Start, qtbot: QtBot) -> None:
-    """An answered run that still works is neither asked about nor ended: it stands in the history."""
-    asked, going = pause(1), run(50, tool="long_work", status="running", input={"order": "7731"})
-    gateway = FakeGateway([asked, pause(2)], ended=scenes.ended(), going=[run(1, status="awaiting-input"), going])
-    scene = start(gateway=gateway)
-    scene.press("g", "h")
-    table = scene.window.history.table
-    qtbot.waitUntil(lambda: table.model().rowCount() == 2 + 1 + 5)
-    assert "1 going on, 5 ended" in texts(scene.window.history)
-    assert "7731" in table.model().index(1, 0).data()
-    scene.press("j")
-    qtbot.waitUntil(lambda: scene.desk.run_id == going.id and scene.desk.run_is_open)
-    assert gateway.followed[-1] == going.id
-    scene.desk.cancel_run()
-    dialog = scene.window.findChild(ConfirmDialog)
-    assert dialog is not None
-    button = next(button for button in dialog.findChildren(QPushButton) if button.text() == "Cancel the run")
-    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: gateway.cancelled == [going.id])
-    gateway.push(Batch(closed=[asked.id], outcomes={asked.id: "answered"}, runs=[run(1, status="running")], total=1))
-    qtbot.waitUntil(lambda: table.model().rowCount() == 2 + 2 + 5)
-    assert scene.current == going.id
-    ended = replace(going, status="cancelled", finished_at=2e9, updated_at=2e9)
-    gateway.push(Batch(runs=[ended]))
-    qtbot.waitUntil(lambda: "1 going on, 6 ended" in texts(scene.window.history))
-    assert scene.current == going.id
-    assert table.model().index(2, 0).data().startswith("long_work, Cancelled")
-    scene.desk.move(1)
-    qtbot.waitUntil(lambda: table.model().index(3, 0).data().startswith("long_work, Cancelled"))
-
-
-def test_history_opened_before_the_runtime_is_there_fills_later(start: Start, qtbot: QtBot) -> None:
-    scene = start(gateway=FakeGateway([pause(1)], ended=scenes.ended()), wait=False)
-    scene.desk.show_view("history")
-    qtbot.waitUntil(lambda: scene.window.history.table.model().rowCount() == 1 + 5)
-    scene.gateway.push(Batch(opened=[pause(1)], reset=True, total=1))
-    qtbot.wait(50)
-    assert scene.window.history.table.model().rowCount() == 1 + 5
 
 
 def test_a_run_is_cancelled_only_by_its_button(start: Start, qtbot: QtBot) -> None:
@@ -570,18 +430,6 @@ def test_many_pages_are_read_on_demand_and_counted_honestly(start: Start, qtbot:
     scene.window.inbox.table.scrollToBottom()
     qtbot.waitUntil(lambda: scene.window.inbox.table.model().rowCount() == 251)
     assert "250 waiting" in texts(scene.window.inbox)
-
-
-def test_details_that_cannot_be_read_are_said(start: Start, qtbot: QtBot) -> None:
-    class Broken(FakeGateway):
-        async def run(self, run_id: str) -> RunDetail:
-            raise GatewayError("NOT_FOUND", "the run is gone")
-
-    scene = start(gateway=Broken([pause(1)], ended=scenes.ended()))
-    scene.press("g", "h")
-    qtbot.waitUntil(lambda: scene.window.history.table.model().rowCount() == 1 + 5)
-    scene.press("j")
-    qtbot.waitUntil(lambda: "the run is gone" in texts(scene.window.reading))
 
 
 def texts(root: QWidget) -> list[str]:
