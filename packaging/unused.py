@@ -1,6 +1,6 @@
 """Names that nothing uses (vulture), without those that only a framework calls.
 
-Qt and asyncio call overrides by their own names, click and pydantic call what they decorate: the names are read from
+Qt, asyncio and logging call overrides by their own names, click and pydantic call what they decorate: the names are read from
 the frameworks themselves, so nobody keeps a whitelist. What only tests use counts as unused, except for properties,
 through which tests may look in. Exit code 1 if there is any.
 """
@@ -8,6 +8,7 @@ through which tests may look in. Exit code 1 if there is any.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import sys
 from collections.abc import Iterable
@@ -31,6 +32,7 @@ def unused() -> list[str]:
     finder: Any = Vulture(ignore_names=SWITCHES, ignore_decorators=CALLED_BY_DECORATOR)
     finder.scavenge([str(ROOT / folder) for folder in PRODUCT])
     overrides = _public(_classes(QtCore, QtGui, QtNetwork, QtSvg, QtWidgets)) | _public(_protocols())
+    overrides |= _public([logging.Handler])
     found = finder.get_unused_code(min_confidence=60)
     kept = overrides | _names_in_tests(item.name for item in found if item.typ == "property")
     return [_line(item) for item in found if item.name not in kept and not _is_shape(item)]

@@ -236,8 +236,13 @@ def test_closing_waits_for_the_processes_that_are_being_started(
     tmp_path: Path, is_cancelled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo = write_tools(tmp_path / "repo", {"t.py": CALLS["py"]})
-    polled: list[subprocess.Popen[bytes]] = []
-    monkeypatch.setattr(subprocess.Popen, "poll", polled.append)  # waits beside the watcher of the loop
+    polled: list[int] = []
+
+    def poll(self: subprocess.Popen[bytes]) -> None:
+        """It waits for the child beside the watcher of the loop."""
+        polled.append(self.pid)
+
+    monkeypatch.setattr(subprocess.Popen, "poll", poll)
 
     def children() -> set[str]:
         return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
