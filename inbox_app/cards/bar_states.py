@@ -15,7 +15,7 @@ from inbox_app.models.wording import clock
 from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.tokens import Role
 
-Act: TypeAlias = Literal["undo", "rest", "retry", "reload", "next"]
+Act: TypeAlias = Literal["undo", "rest", "retry", "reload", "next", "correct"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,12 @@ def armed(wish: Wish | None, problem: str, unseen: int, send: str, *, can_send: 
         text = text.format(label=short_label(wish.label))
     text_role: Role = "text" if unseen > 0 else "muted"
     return BarState(icon, role, text, text_role, left=left, send=send, can_send=can_send)
+
+
+def to_correct(problem: str) -> BarState:
+    """Something that was edited cannot be sent; the button leads to it."""
+    text = translate("DecisionBar", "The edit cannot be sent yet")
+    return BarState("triangle-alert", "failed", text, right=Button(problem, "correct"))
 
 
 def send_text(wish: Wish, target: str, *, production: bool) -> str:

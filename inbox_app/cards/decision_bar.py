@@ -31,13 +31,16 @@ class ClickButton(ActionButton):
     """A button that only a click presses: Space and Enter never decide, and no letter of its text is a key."""
 
     takes_keys = False
+    takes_enter = False
 
     def set_text(self, text: str, key_hint: str | None = None) -> None:
         super().set_text(text, key_hint)
         self.setShortcut("")  # an ampersand in a label would have made one
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self.takes_keys:
+        if self.takes_enter and event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self.click()
+        elif self.takes_keys:
             super().keyPressEvent(event)
         else:
             event.ignore()
@@ -62,6 +65,7 @@ class DecisionBar(QWidget):
     next_requested = Signal(str)
     reload_requested = Signal()
     rest_requested = Signal()
+    correct_requested = Signal()
     awake_changed = Signal(bool)
 
     def __init__(
@@ -84,6 +88,7 @@ class DecisionBar(QWidget):
         self._arming.ticked.connect(self._refresh)
         self._wish: Wish | None = None
         self._problem = ""
+        self._can_correct = False
         self._unseen = 0
         self._target = ""
         self._production = False
@@ -118,9 +123,9 @@ class DecisionBar(QWidget):
         self.awake_changed.emit(False)
         self._refresh()
 
-    def offer(self, wish: Wish | None, problem: str) -> None:
-        """What would be sent if the operator said so now, or what is missing."""
-        self._wish, self._problem = wish, problem
+    def offer(self, wish: Wish | None, problem: str, *, can_correct: bool = False) -> None:
+        """What would be sent if the operator said so now, or what is missing; the bar may lead to what is wrong."""
+        self._wish, self._problem, self._can_correct = wish, problem, can_correct
         self._refresh()
 
     def set_unseen(self, lines: int) -> None:
@@ -223,7 +228,9 @@ class DecisionBar(QWidget):
             self._show(bar_states.sending(self._sending, self._clock(), undo_key))
         elif self._is_open:
             words = self._problem if self._wish is None or self._problem else self._send_text(self._wish)
-            if self._arming.is_armed:
+            if self._can_correct:
+                self._show(bar_states.to_correct(words))
+            elif self._arming.is_armed:
                 unseen = self._unseen
                 self._show(bar_states.armed(self._wish, self._problem, unseen, words, can_send=self.can_send))
             else:
@@ -255,6 +262,7 @@ class DecisionBar(QWidget):
         if state.right is not None:
             self._right.set_text(state.right.text, state.right.key)
             self._right.takes_keys = state.right.act != "retry"
+            self._right.takes_enter = state.right.act == "correct"
         self._settle(self._send, state.send is not None)
         self._settle(self._left, state.left is not None)
         self._settle(self._right, state.right is not None)
@@ -335,6 +343,8 @@ class DecisionBar(QWidget):
                 self.undo_requested.emit()
             case "rest":
                 self.rest_requested.emit()
+            case "correct":
+                self.correct_requested.emit()
             case "retry":
                 self.send()
             case "reload":

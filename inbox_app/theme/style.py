@@ -159,7 +159,7 @@ class FlatStyle(QProxyStyle):
         path = rounded(option.rect, RADIUS_FIELD, width / 2)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if filled:
+        if filled or read_only:
             painter.fillPath(path, self._colors["card" if enabled else "sunken"])
         painter.setPen(QPen(self._colors[border], width))
         painter.drawPath(path)

@@ -9,18 +9,16 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from inbox_app.cards.base import Card
+from inbox_app.cards.payload_part import Payload
 from inbox_app.cards.registry import make_card
-from inbox_app.gateway import values
 from inbox_app.gateway.base import Json, Pause, RunDetail
 from inbox_app.state.seen import Seen
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON, ICON_SMALL, SPACE_1, SPACE_2, SPACE_5, SPACE_6
-from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.empty_state import IconBox
 from inbox_app.widgets.line_field import LineField
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.option_row import OUTSET
-from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.plain_label import PlainLabel
 
 LINE = 20
@@ -104,10 +102,10 @@ class CardPage(QScrollArea):
         if self._question is not None:
             self._question.setVisible(wanted)
 
-    def show_edited(self, value: Json, *, edited: bool) -> None:
+    def show_edited(self, original: Json, value: Json) -> None:
         """The payload as it will be sent."""
         if self._payload is not None:
-            self._payload.show_edited(value, edited=edited)
+            self._payload.show_edited(original, value)
 
     def show_rest(self) -> None:
         """Scroll to what was not in view yet, from the top."""
@@ -241,56 +239,6 @@ class CardPage(QScrollArea):
             for start, end in seen.missing(part.height())
             if end - start > slack
         ]
-
-
-class Payload(QWidget):
-    """A value under a label line that counts hidden characters and says whether it was edited."""
-
-    def __init__(self, theme: Theme, title: str, link: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._title = title
-        self._value: Json = None
-        self._label = PlainLabel(title, theme, "label", "muted", self)
-        self._eye = IconBox(theme, self, ICON_SMALL)
-        self._hidden = PlainLabel("", theme, "meta", "due", self)
-        self._edited = PlainLabel(self.tr("edited, shown as it will be sent"), theme, "meta", "draft", self)
-        self.link = ActionButton(theme, link, "link", parent=self, height=LINE)
-        self.link.setVisible(bool(link))
-        self.view = PayloadView(theme, title, inline=True, parent=self)
-        self.view.filled.connect(self._on_filled)
-        line = QHBoxLayout()
-        line.setSpacing(theme.px(SPACE_2))
-        line.addWidget(self._label)
-        line.addWidget(self._eye)
-        line.addWidget(self._hidden)
-        line.addWidget(self._edited)
-        line.addStretch(1)
-        line.addWidget(self.link)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(theme.px(SPACE_1))
-        column.addLayout(line)
-        column.addWidget(self.view)
-        self._eye.set_icon("eye", "due")
-        self._edited.hide()
-
-    def show_value(self, value: Json) -> None:
-        self._value = value
-        self.view.show_value(value)
-        self._on_filled()
-
-    def show_edited(self, value: Json, *, edited: bool) -> None:
-        self._edited.setVisible(edited)
-        if values.canonical(value) != values.canonical(self._value):
-            self.show_value(value)
-
-    @Slot()
-    def _on_filled(self) -> None:
-        count = self.view.hidden_count
-        one, many = self.tr("1 hidden character shown"), self.tr("%n hidden characters shown", "", count)
-        self._hidden.setText(one if count == 1 else many)
-        self._hidden.setVisible(count > 0)
-        self._eye.setVisible(count > 0)
 
 
 class _Problem(QWidget):

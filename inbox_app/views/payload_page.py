@@ -1,4 +1,4 @@
-"""The whole payload: to read, or to edit where the run allows it; and everything the runtime sent."""
+"""The whole payload: to read, or to edit where the run allows it; and everything the runtime told of the question."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PayloadPage(QWidget):
         super().__init__(parent)
         self._views = Segments(theme, self.tr("What to show"), ("", "", ""), self)
         self._payload = PayloadView(theme, self.tr("Payload"), parent=self)
-        self._raw = PayloadView(theme, self.tr("Everything sent"), parent=self)
+        self._raw = PayloadView(theme, self.tr("As asked"), parent=self)
         self._panel = EditPanel(theme, self)
         self._panel.changed.connect(self.edited)
         self._panel.reverting.connect(self._on_reverting)
@@ -36,6 +36,7 @@ class PayloadPage(QWidget):
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(self._panel)
+        self._panel.banner.followed.connect(self._on_go_to_hidden)
         self._scroll.viewport().setAutoFillBackground(False)
         self._panel.setAutoFillBackground(False)
         self._pages = QStackedWidget(self)
@@ -52,8 +53,8 @@ class PayloadPage(QWidget):
     def _words(self) -> tuple[str, str, str]:
         if self._edits:
             form = self.tr("Form") if self._panel.has_form else ""
-            return form, self.tr("JSON"), self.tr("Everything sent")
-        return self.tr("Payload"), "", self.tr("Everything sent")
+            return form, self.tr("JSON"), self.tr("As asked")
+        return self.tr("Payload"), "", self.tr("As asked")
 
     def show_pause(self, pause: Pause, edits: str | None) -> None:
         self._edits = pause.allow_edits and pause.eligible and pause.has_context and _is_editable(pause.context)
@@ -80,6 +81,14 @@ class PayloadPage(QWidget):
 
     def problem(self) -> str:
         return self._panel.problem() if self._edits else ""
+
+    def problem_field(self) -> str:
+        return self._panel.problem_field()
+
+    def show_problem(self) -> None:
+        """Put the keyboard where the edit is wrong."""
+        self._views.setCurrentIndex(0 if self._panel.shows_form else 1)
+        self._scroll.ensureWidgetVisible(self._panel.go_to_problem())
 
     def draft_text(self) -> str | None:
         return self._panel.draft_text() if self._edits else None
@@ -111,6 +120,12 @@ class PayloadPage(QWidget):
                 self._panel.show_json()
             elif not self._panel.show_form():
                 self._views.setCurrentIndex(1)
+
+    @Slot()
+    def _on_go_to_hidden(self) -> None:
+        field = self._panel.go_to_hidden()
+        if field is not None:
+            self._scroll.ensureWidgetVisible(field)
 
     @Slot()
     def _on_reverting(self) -> None:

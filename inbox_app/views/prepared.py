@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
+from inbox_app.cards.base import short_label
 from inbox_app.gateway.base import Pause
 from inbox_app.state.drafts import Draft
 from inbox_app.state.outbox import Wish
@@ -24,7 +25,8 @@ class Prepared:
         if card is None:
             return None, ""
         if payload.problem():
-            return None, QCoreApplication.translate("Prepared", "Correct the edit to send")
+            words = QCoreApplication.translate("Prepared", "Correct {field} to send")
+            return None, words.format(field=short_label(payload.problem_field()))
         picked = card.picked()
         if picked is None:
             return None, card.problem()
@@ -32,6 +34,11 @@ class Prepared:
         edits = payload.edits() if has_edits else None
         wish = Wish(pause, picked.value, picked.label, edits, has_edits, self._note, card.is_typed)
         return wish, card.problem()
+
+    @property
+    def can_correct(self) -> bool:
+        """Whether it is the edit that keeps the answer from being sent."""
+        return bool(self._payload_page.problem())
 
     def draft(self, pause: Pause) -> Draft:
         draft = Draft(pause.id, pause.fingerprint, edits=self._payload_page.draft_text(), note=self._note)
@@ -52,8 +59,7 @@ class Prepared:
         """Show on the card what the payload will be; while it is not valid, the last valid one stays."""
         payload = self._payload_page
         if pause.allow_edits and not payload.problem():
-            edited = payload.has_edits
-            self._card_page.show_edited(payload.edits() if edited else pause.context, edited=edited)
+            self._card_page.show_edited(pause.context, payload.edits() if payload.has_edits else pause.context)
 
     @property
     def _note(self) -> str:

@@ -365,6 +365,7 @@ class RequestPane(QWidget):
         self._bar.reload_requested.connect(self._on_reload)
         self._bar.rest_requested.connect(self._on_rest)
         self._bar.next_requested.connect(self.go_to_pause)
+        self._bar.correct_requested.connect(self._on_correct)
 
     def _start(self, run_id: str | None, *, production: bool) -> None:
         """Forget what was shown."""
@@ -431,7 +432,7 @@ class RequestPane(QWidget):
     def _offer(self) -> None:
         """Tell the bar what would be sent, built from what is shown and nothing else."""
         if self._pause is not None:
-            self._bar.offer(*self._prepared.wish(self._pause))
+            self._bar.offer(*self._prepared.wish(self._pause), can_correct=self._prepared.can_correct)
             self.state_changed.emit()
 
     @Slot()
@@ -500,6 +501,11 @@ class RequestPane(QWidget):
         pause = self._fresh or self._pause
         if pause is not None:
             self.show_pause(pause, self._draft, self._detail, production=self._production)
+
+    @Slot()
+    def _on_correct(self) -> None:
+        self._tabs.setCurrentIndex(1)
+        self._payload_page.show_problem()
 
     @Slot()
     def _on_rest(self) -> None:

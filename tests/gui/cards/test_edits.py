@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 
-from inbox_app.cards.edits import EditPanel, FieldRow
+from inbox_app.cards.edits import EditPanel
+from inbox_app.cards.field_row import FieldRow
+from inbox_app.cards.payload_part import Payload
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Pause
 from inbox_app.state.drafts import Draft
 from inbox_app.widgets.check_box import CheckBox
+from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.segments import Segments
 from inbox_app.widgets.text_area import TextArea
 from tests.gui.cards.conftest import Bench
@@ -233,3 +236,97 @@ def test_without_leave_there_is_no_editing(bench: Bench, changes: dict[str, bool
     bench.qtbot.wait(100)
     bench.pane.show_tab("payload")
     assert not panel(bench).isVisible()
+
+
+def said(root: QWidget) -> list[str]:
+    return [label.text() for label in root.findChildren(PlainLabel) if label.isVisible() and label.text()]
+
+
+def sent_words(bench: Bench) -> str:
+    part = next(item for item in panel(bench).findChildren(Payload))
+    return " | ".join(said(part)) if part.isVisible() else ""
+
+
+def test_a_field_shows_the_characters_that_do_not_show(bench: Bench) -> None:
+    bench.show(editable())
+    bench.press("e")
+    assert "shown: return for prod⟨U+200B⟩uction unit" in said(row(bench, "text"))
+    assert "Hidden 1" in said(row(bench, "text"))
+    assert "1 hidden character in “text”" in said(panel(bench))
+    link = next(item for item in panel(bench).findChildren(QAbstractButton) if item.text() == "Go to it")
+    QTest.mouseClick(link, Qt.MouseButton.LeftButton)
+    assert line(bench, "text").hasFocus()
+    line(bench, "text").setText("return for production unit")
+    assert not link.isVisible()
+    assert "Edited" in said(row(bench, "text"))
+
+
+def test_a_yes_or_no_field_says_what_it_is(bench: Bench) -> None:
+    bench.show(editable())
+    bench.press("e")
+    box = row(bench, "ok").findChild(CheckBox)
+    assert isinstance(box, CheckBox)
+    assert box.text() == "false"
+    box.click()
+    assert box.text() == "true"
+    assert "was false" in said(row(bench, "ok"))
+
+
+def test_one_place_is_one_place(bench: Bench) -> None:
+    bench.show(editable('{"a": 1.5, "b": 1.50}'))
+    bench.press("e")
+    assert "number, 1 place" in said(row(bench, "a"))
+    assert "number, 2 places" in said(row(bench, "b"))
+
+
+def test_a_number_of_many_digits_fits_its_field(bench: Bench) -> None:
+    bench.show(editable('{"a": 3544790567247868102123}'))
+    bench.press("e")
+    field = line(bench, "a")
+    assert field.fontMetrics().horizontalAdvance(field.text()) + 20 < field.width()
+
+
+def test_what_is_wrong_is_marked_and_the_bar_leads_to_it(bench: Bench) -> None:
+    bench.show(editable())
+    bench.wake()
+    bench.press("y", "e")
+    line(bench, "n").setText("three")
+    assert line(bench, "n").property("wrong")
+    assert not line(bench, "x").property("wrong")
+    assert "n is not a number" in said(row(bench, "n"))
+    right = bench.pane.bar._right
+    assert right.isVisible()
+    assert right.text() == "Correct n to send"
+    bench.pane.show_tab("card")
+    right.setFocus()
+    bench.press(Qt.Key.Key_Return)
+    assert line(bench, "n").hasFocus()
+    bench.pane.show_tab("card")
+    QTest.mouseClick(right, Qt.MouseButton.LeftButton)
+    assert line(bench, "n").hasFocus()
+    line(bench, "n").setText("4")
+    assert not line(bench, "n").property("wrong")
+    assert not right.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"n": 3, "x": 1.50}', None),
+        ('{"n": 4, "x": 1.50}', "n: 4, was 3"),
+        ('{"x": 1.50}', "n: left out, was 3"),
+        ('{"n": 3, "x": 1.50, "more": [1]}', "more: [1], new"),
+        ("7", 'The payload is now a number. It was {"n": 3, "x": 1.50}'),
+        ("null", 'The payload is now empty (null). It was {"n": 3, "x": 1.50}'),
+        ('{"n": 3, "x": 1.5}', "x: 1.5, was 1.50"),
+    ],
+)
+def test_what_will_be_sent_is_shown_with_what_it_was(bench: Bench, text: str, says: str | None) -> None:
+    bench.show(editable('{"n": 3, "x": 1.50}'))
+    bench.press("e")
+    views(bench).setCurrentIndex(1)
+    json_area(bench).set_text(text)
+    assert (says in sent_words(bench)) if says else not sent_words(bench)
+    assert "Everything sent" not in [views(bench).tabText(at) for at in range(3)]
+    bench.pane.show_tab("card")
+    assert [label for label in said(bench.pane) if "was" in label or "new" in label] == ([says] if says else [])
