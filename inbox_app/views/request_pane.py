@@ -294,14 +294,15 @@ class RequestPane(QWidget):
         return False
 
     def enter(self) -> None:
-        """Move the keyboard into the card, as Tab would: to its options, or with the caret into its field."""
-        card = self._card_page.card if self._pause is not None else None
+        """Move the keyboard into the card, as Tab would: to its options, or with the caret into its field.
+
+        Where nothing can be answered it goes to the tabs: a locked field would keep the keys.
+        """
+        card = self._card_page.card if self.is_answerable else None
         stop = card.focus_stop() if card is not None else None
-        if stop is None:
-            self._home.setFocus(Qt.FocusReason.TabFocusReason)
-        else:
+        if stop is not None:
             self._tabs.setCurrentIndex(0)
-            stop.setFocus(Qt.FocusReason.TabFocusReason)
+        (stop or self._tabs).setFocus(Qt.FocusReason.TabFocusReason)
 
     def focus_home(self) -> None:
         """Put the focus on the neutral frame: keys there neither type nor send."""

@@ -7,10 +7,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from inbox_app.widgets.option_row import OptionRow
+from inbox_app.widgets.tab_strip import TabStrip
 from tests.gui.cards.conftest import Bench
 from tests.gui.cards.test_cards import KINDS, choice
 from tests.gui.cards.test_edits import editable, line
-from tests.support.builders import pause
+from tests.support.builders import detail, pause, run
 
 
 def tour(bench: Bench, key: Qt.Key = Qt.Key.Key_Tab) -> list[QWidget]:
@@ -99,3 +100,13 @@ def test_entering_a_text_card_puts_the_caret_into_its_field(bench: Bench) -> Non
     field = bench.focus
     assert isinstance(field, QPlainTextEdit)
     assert field.toPlainText() == "yes, y and n"
+
+
+def test_entering_what_cannot_be_answered_leaves_the_keys_to_the_commands(bench: Bench) -> None:
+    bench.show(pause(input_type="text", eligible=False, reason="Not yours."))
+    bench.pane.enter()
+    assert isinstance(bench.focus, TabStrip)
+    assert bench.focus._ring
+    bench.pane.show_run(detail(run()))
+    bench.pane.enter()
+    assert isinstance(bench.focus, TabStrip)
