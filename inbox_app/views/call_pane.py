@@ -36,6 +36,9 @@ FIND_WIDTH: Final = 220
 FIND_LEAST: Final = 64
 NARROW: Final = 640
 DETAIL_HEIGHT: Final = 150
+LEAST_HEIGHT: Final = 80
+SHORT: Final = 300
+"""Below this height there is only the tree: rows come before the values of one of them."""
 
 
 class CallPane(QWidget):
@@ -47,6 +50,7 @@ class CallPane(QWidget):
     def __init__(self, theme: Theme, *, clock: Callable[[], float] = time.time, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self.setMinimumHeight(theme.px(LEAST_HEIGHT))
         self._model = CallTree(clock, self)
         self._view = CallView(theme, self._model, self)
         self._pending: dict[str, Call] = {}
@@ -119,6 +123,10 @@ class CallPane(QWidget):
         self._level_label.setVisible(not narrow)
         for chip in (self._errors, self._waiting, self._replayed):
             chip.set_compact(narrow)
+        short = event.size().height() < self._theme.px(SHORT)
+        if short and self._detail.isAncestorOf(self.focusWidget() or self):
+            self._view.setFocus()
+        self._detail.setVisible(not short)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """F starts a search; N and Shift+N move between the finds while the tree has the focus."""

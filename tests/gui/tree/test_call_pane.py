@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from inbox_app.gateway.base import Call
 from inbox_app.models.call_tree import STATE
 from inbox_app.theme.theme import Theme
+from inbox_app.theme.tokens import ROW_TREE
 from inbox_app.views.call_pane import CallPane
 from inbox_app.widgets.call_view import CallHeader
 from inbox_app.widgets.filter_chip import FilterChip
@@ -279,3 +280,17 @@ def test_a_folded_wait_is_named_in_the_head(theme: Theme, qtbot: QtBot, width: i
     assert spots[0][0] >= 500
     assert spots[-1][1] <= 500 + width
     assert all(first[1] < second[0] for first, second in pairwise(spots))
+
+
+def test_a_low_pane_keeps_the_tree_and_gives_up_the_values(calls: CallPane, qtbot: QtBot) -> None:
+    calls.load(deep_run())
+    values = calls.findChild(PayloadView)
+    assert values is not None
+    assert values.isVisible()
+    values.setFocus()
+    calls.resize(900, 160)
+    assert not values.isVisible()
+    assert calls.view.hasFocus()
+    qtbot.waitUntil(lambda: calls.view.viewport().height() >= 2 * ROW_TREE)
+    calls.resize(900, 600)
+    assert values.isVisible()
