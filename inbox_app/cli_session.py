@@ -28,6 +28,9 @@ USAGE: Final = 2
 PARKED: Final = 3
 INTERRUPTED: Final = 130
 
+_CALL_GRACE_S: Final = 60.0
+"""A command that found others' runs to go on with waits for the call they are in: cut off, nobody knew its outcome."""
+_INTERRUPTED_GRACE_S: Final = 1.0
 _LOG_LIMIT: Final = 1_000_000
 _EXIT_OF_OUTCOME: Final = {"complete": DONE, "awaiting-input": PARKED, "sleeping": PARKED, "needs-attention": PARKED}
 
@@ -58,11 +61,14 @@ async def _with_gateway(options: Options, work: Callable[[EmbeddedGateway], Awai
 
     gateway = EmbeddedGateway(options.data, model=options.model, identity=options.identity, wait_s=None)
     await gateway.open()
+    grace_s = _INTERRUPTED_GRACE_S
     try:
         await gateway.recovered()
-        return await work(gateway)
+        code = await work(gateway)
+        grace_s = _CALL_GRACE_S
+        return code
     finally:
-        await gateway.close()
+        await gateway.close(grace_s=grace_s)
 
 
 def log_to(data: Path) -> None:

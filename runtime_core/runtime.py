@@ -36,6 +36,7 @@ Lane = Literal["direct", "invoke"]
 _MOVING: Final = frozenset({"runnable", "running"})
 _UNFINISHED: Final[Sequence[RunStatus]] = [status for status in get_args(RunStatus) if status not in FINISHED]
 _FINISHED: Final[Sequence[RunStatus]] = [status for status in get_args(RunStatus) if status in FINISHED]
+STOP_GRACE_S: Final = 3.0
 _WAKE_CHECK_S: Final = 60.0
 _SWEEP_S: Final = 5.0
 _ORPHAN_S: Final = 1.0
@@ -100,10 +101,13 @@ class Runtime:
         self._dispatcher = LocalDispatcher(self._engine.advance, self._journal.runnable, self._pulse.kick)
         self._pulse.start()
 
-    async def close(self) -> None:
-        """Stop advancing runs, which go on from their journals later, and let go of the data folder."""
+    async def close(self, *, grace_s: float = STOP_GRACE_S) -> None:
+        """Stop advancing runs, which go on from their journals later, and let go of the data folder.
+
+        A call that is being executed gets ``grace_s`` seconds to end; one that is cut off has an unknown outcome.
+        """
         await self._pulse.stop()
-        await self._engine.stop()
+        await self._engine.stop(grace_s)
         await self._dispatcher.stop()
         await self._hosts.close()
         await self._journal.close()

@@ -28,8 +28,9 @@ T = TypeVar("T")
 ANSWER_WAIT_S: Final = 30.0
 """How long a reply is held (contract decision 3)."""
 
-CLOSE_LIMIT_S: Final = 8.0
-"""A runtime that does not close in this time is left behind: everything that counts is in its journal."""
+STOP_GRACE_S: Final = 3.0
+CLOSE_LIMIT_S: Final = 5.0
+"""A runtime that does not close so long after its grace is left behind: all that counts is in its journal."""
 
 _log = logging.getLogger(__name__)
 
@@ -101,12 +102,15 @@ class EmbeddedGateway:
         """Wait until the runs that a dead process left behind have parked or ended; how many there were."""
         return await self._call(self._recovered())
 
-    async def close(self) -> None:
-        """Stop using the runtime; parked runs stay parked. Never raises, and never takes longer than its limit."""
+    async def close(self, *, grace_s: float = STOP_GRACE_S) -> None:
+        """Stop using the runtime; parked runs stay parked. Never raises, and never takes longer than its limit.
+
+        Calls of runs that still go on get ``grace_s`` seconds to end, so that their outcome is known.
+        """
         if self._thread is None:
             return
         try:
-            await self._call(self._close())
+            await self._call(self._close(grace_s))
         finally:
             await self._stop_thread()
 
@@ -160,7 +164,7 @@ class EmbeddedGateway:
         try:
             await self._add_repositories(runtime)
         except BaseException:
-            await self._close()
+            await self._close(STOP_GRACE_S)
             raise
         self._feed = Feed(runtime, self.connection, self._identity)
         self._recovery = asyncio.create_task(runtime.recover(), name="recover interrupted runs")
@@ -181,7 +185,7 @@ class EmbeddedGateway:
         assert self._recovery is not None
         return await asyncio.shield(self._recovery)
 
-    async def _close(self) -> None:
+    async def _close(self, grace_s: float) -> None:
         if self._feed is not None:
             self._feed.close()
         if self._recovery is not None:
@@ -190,8 +194,8 @@ class EmbeddedGateway:
         if runtime is None:
             return
         try:
-            async with asyncio.timeout(CLOSE_LIMIT_S):
-                await runtime.close()
+            async with asyncio.timeout(grace_s + CLOSE_LIMIT_S):
+                await runtime.close(grace_s=grace_s)
         except Exception:  # noqa: BLE001  # closing goes on whatever happens
             _log.exception("the runtime did not close cleanly; its journal is complete")
 

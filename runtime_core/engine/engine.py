@@ -34,8 +34,6 @@ from runtime_core.wire.runs import RunRow, Span
 
 log = logging.getLogger(__name__)
 
-STOP_GRACE_S: Final = 3.0
-"""How long a closing runtime waits for calls that are being executed, so that their results are journaled."""
 _KEPT_MODELS: Final = 256
 
 Publish = Callable[[Span, bool], None]
@@ -138,10 +136,13 @@ class Engine:
         elif run_id in self._claimed:
             self._cancelled.add(run_id)
 
-    async def stop(self) -> None:
-        """Let go of all runs; they go on from their journals under the next executor."""
+    async def stop(self, grace_s: float) -> None:
+        """Let go of all runs; they go on from their journals under the next executor.
+
+        Calls that are being executed get ``grace_s`` seconds to end, none begins.
+        """
         self._stopped = True
-        await asyncio.gather(*(driver.stop(STOP_GRACE_S) for driver in self._drivers.values()))
+        await asyncio.gather(*(driver.stop(grace_s) for driver in self._drivers.values()))
 
     def _model_of(self, key: str, bundle: Bundle) -> Model | None:
         """The model of one run; which scripted replies are used up is remembered as long as this process runs."""

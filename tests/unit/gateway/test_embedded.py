@@ -75,6 +75,41 @@ def test_a_run_from_question_to_end(tmp_path: Path) -> None:
     told(tmp_path, story, identity="u_rosa")
 
 
+@pytest.mark.parametrize(("grace_s", "status"), [(30.0, "running"), (0.0, "needs-attention")])
+def test_a_call_has_its_grace_when_the_gateway_closes(tmp_path: Path, grace_s: float, status: str) -> None:
+    """A call that ends in time is recorded; one that is cut off is asked about and never made again by itself."""
+
+    async def main() -> str:
+        executor = EmbeddedGateway(tmp_path, wait_s=0.0)
+        await executor.open()
+        started = await executor.start(Start("ask_name", '{"ms": 1500}', str(DESK)))
+        assert started.run_id is not None
+        batches = executor.watch()
+        opened = await until(batches, lambda batch: batch.opened)
+        executor.follow(started.run_id)
+        await executor.answer(Answer(started.run_id, "Rosa", opened.opened[0].id))
+        await until(
+            batches, lambda batch: any(call.name == "pause_here" for call in batch.calls.get(started.run_id or "", ()))
+        )
+        await executor.close(grace_s=grace_s)
+        looking = EmbeddedGateway(tmp_path, execute=False)
+        await looking.open()
+        found = await looking.run(started.run_id)
+        await looking.close()
+        calls = {call.name: call.state for call in found.calls}
+        if grace_s:
+            assert calls["pause_here"] == "ok"
+            return found.run.status
+        again = EmbeddedGateway(tmp_path)
+        await again.open()
+        await again.recovered()
+        found = await again.run(started.run_id)
+        await again.close()
+        return found.run.status
+
+    assert asyncio.run(asyncio.wait_for(main(), 50)) == status
+
+
 def test_changes_arrive_in_batches(tmp_path: Path) -> None:
     async def story(gateway: EmbeddedGateway) -> None:
         batches = gateway.watch()
