@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMainWindow, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from inbox_app.commands.registry import CommandAction
 from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.theme.theme import Theme
+from inbox_app.views.inbox_pane import InboxPane
 from inbox_app.widgets.dialogs import ChoiceDialog
 from inbox_app.widgets.option_row import OptionRow
 from tests.gui.test_window import Scene, Start, start, texts
@@ -194,3 +196,13 @@ def test_the_menu_offers_only_what_does_something(start: Start, qtbot: QtBot, ki
         qtbot.waitUntil(lambda: scene.desk.can_send)
         scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
         assert enabled() == set()
+
+
+def test_a_list_that_fills_before_its_window_is_active_has_the_keys(theme: Theme, qtbot: QtBot) -> None:
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    pane = InboxPane(theme, window)
+    window.setCentralWidget(pane)
+    pane.setFocus()
+    pane.show_table(True)
+    assert window.focusWidget() is pane.table
