@@ -100,7 +100,7 @@ class ListPane(Surface):
         shown, hidden = (self._filled, self.empty) if filled else (self.empty, self._filled)
         if self._pages.currentWidget() is shown:
             return
-        focused = self.window().focusWidget()  # also while the window itself is not the active one
+        focused: QWidget | None = self.window().focusWidget()  # also while the window itself is not the active one
         inside = focused is self or (focused is not None and hidden.isAncestorOf(focused))
         if inside:
             self.setFocus()
