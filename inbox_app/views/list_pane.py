@@ -100,8 +100,8 @@ class ListPane(Surface):
         shown, hidden = (self._filled, self.empty) if filled else (self.empty, self._filled)
         if self._pages.currentWidget() is shown:
             return
-        focused: QWidget | None = self.window().focusWidget()  # also while the window itself is not the active one
-        inside = focused is self or (focused is not None and hidden.isAncestorOf(focused))
+        focused = self.window().focusWidget() or self.window()  # also while the window is not the active one
+        inside = focused is self or hidden.isAncestorOf(focused)
         if inside:
             self.setFocus()
         self._pages.setCurrentWidget(shown)
