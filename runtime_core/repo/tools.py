@@ -20,6 +20,7 @@ from runtime_core.repo.revision import FILE_LIMIT
 from runtime_core.repo.toolfile import ToolFile
 
 FOLDERS: Final = ("amodal/tools", "tools")
+SHORTEST_TIMEOUT_MS: Final = 50
 """Where tools live, the preferred place first."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -153,6 +154,14 @@ def _load_json_layout(
             **file.place(("confirm",)),
         )
     else:
+        if parsed.timeout < SHORTEST_TIMEOUT_MS:
+            report.warning(
+                INVALID,
+                definition,
+                f"A handler can hardly finish in {parsed.timeout:g} milliseconds.",
+                "timeout counts milliseconds: write 30000 for half a minute.",
+                **file.place(("timeout",)),
+            )
         scan.tools[name] = _tool(name, f"{folder}/{handlers[0]}", file, parsed)
 
 

@@ -149,6 +149,16 @@ def test_a_missing_description_is_named(repository: Repository) -> None:
     assert "required" in problem.message
 
 
+def test_a_timeout_that_looks_like_seconds_is_pointed_out(repository: Repository) -> None:
+    repository.tool("ship", timeout=4)
+    repository.tool("send", timeout=4000)
+    bundle = load_bundle(repository.root)
+    [warning] = [problem for problem in bundle.problems if problem.key == "timeout"]
+    assert (warning.severity, warning.file) == ("warning", "amodal/tools/ship/tool.json")
+    assert "milliseconds" in warning.message
+    assert bundle.tools["ship"].timeout_s == 0.004
+
+
 def test_confirm_never_leaves_the_tool_out_with_a_warning(repository: Repository) -> None:
     repository.tool("ship", confirm="never")
     assert "ship" not in load_bundle(repository.root).tools
