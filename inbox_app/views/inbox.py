@@ -87,7 +87,11 @@ class Inbox(QObject):
         number = self._requests.number_of(pause_id) if pause_id else None
         if number is None or self.waiting is None:
             return ""
-        locale = QLocale()
+        locale, entry = QLocale(), self.get(pause_id)
+        if entry is not None and entry.gone:
+            answered = entry.outcome == "answered" or entry.mark == "answered"
+            words = self.tr("answered, {0} waiting") if answered else self.tr("no longer open, {0} waiting")
+            return words.format(locale.toString(self.waiting))
         return self.tr("{0} of {1} waiting").format(locale.toString(number), locale.toString(self.waiting))
 
     def take(self, batch: Batch, reading: str | None) -> None:

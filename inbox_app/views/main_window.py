@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QHBoxLayout,
     QMainWindow,
     QMenu,
@@ -119,6 +120,9 @@ class MainWindow(QMainWindow):
         self.menuBar().setCornerWidget(self._health, Qt.Corner.TopRightCorner)
         self.menuBar().setAccessibleName(self.tr("Menu"))
         self._menus = {name: self._add_menu(name) for name in (*MENUS, *SUBMENUS)}
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            app.focusChanged.connect(self._on_focus_changed)
 
     @property
     def view(self) -> ViewName:
@@ -249,6 +253,19 @@ class MainWindow(QMainWindow):
         if name in MENUS:
             self.menuBar().addMenu(menu)
         return menu
+
+    @Slot(QWidget, QWidget)
+    def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
+        """What is out of sight must not have the keys: show the card if it is on it, or else stay on this page."""
+        if new is None or new.isVisible() or not self.isVisible() or not self.isAncestorOf(new):
+            return
+        if self._narrow and not self._on_card and self._reading_box.isAncestorOf(new):
+            self.show_page(card=True)
+        (new if new.isVisible() else self._focus_home).setFocus()
+
+    @property
+    def _focus_home(self) -> QWidget:
+        return self.page_bar.back if self._narrow and self._on_card else self.list_pane.table
 
     def _arrange(self) -> None:
         lists, card = not self._narrow or not self._on_card, not self._narrow or self._on_card

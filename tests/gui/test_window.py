@@ -312,6 +312,48 @@ def test_no_key_but_the_send_key_sends(start: Start, qtbot: QtBot) -> None:
     assert scene.gateway.answers == []
 
 
+def test_a_key_for_the_tree_opens_the_page_it_is_on(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1), pause(2)])
+    scene.window.resize(800, 600)
+    qtbot.waitUntil(lambda: not scene.window.reading.isVisible())
+    scene.press("t")
+    tree = scene.window.reading.calls.view
+    assert tree.isVisible()
+    assert tree.hasFocus()
+    scene.press(Qt.Key.Key_Escape)
+    assert scene.table.isVisible()
+    assert scene.table.hasFocus()
+    scene.press(Qt.Key.Key_Return)
+    assert scene.window.reading.isVisible()
+
+
+def test_the_keys_never_go_to_what_is_out_of_sight(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1), pause(2)])
+    assert not scene.window.reading.calls.view.isVisible()
+    scene.window.reading.calls.view.setFocus()
+    assert scene.table.hasFocus()
+    scene.window.resize(800, 600)
+    scene.press(Qt.Key.Key_Return)
+    scene.window.inbox.table.setFocus()
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert focused.isVisible()
+    assert scene.window.reading.isVisible()
+
+
+def test_the_place_of_a_question_that_is_closed_is_not_told(start: Start, qtbot: QtBot) -> None:
+    asked = [pause(1), pause(2), pause(3)]
+    scene = start(asked)
+    scene.window.resize(800, 600)
+    scene.press("j", "j", Qt.Key.Key_Return)
+    assert "3 of 3 waiting" in texts(scene.window.page_bar)
+    assert scene.current is not None
+    scene.gateway.push(Batch(closed=[scene.current], outcomes={scene.current: "answered"}, total=2))
+    qtbot.waitUntil(lambda: "answered, 2 waiting" in texts(scene.window.page_bar))
+    scene.press("k")
+    qtbot.waitUntil(lambda: "2 of 2 waiting" in texts(scene.window.page_bar))
+
+
 def test_a_narrow_window_has_two_pages_and_a_way_back(start: Start, qtbot: QtBot) -> None:
     scene = start(scenes.waiting())
     window = scene.window
