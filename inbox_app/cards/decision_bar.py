@@ -67,6 +67,7 @@ class DecisionBar(QWidget):
     rest_requested = Signal()
     correct_requested = Signal()
     awake_changed = Signal(bool)
+    can_send_changed = Signal()
 
     def __init__(
         self,
@@ -95,6 +96,7 @@ class DecisionBar(QWidget):
         self._is_open = False
         self._sending: Sending | None = None
         self._locked_until = float("-inf")
+        self._could_send = False
         self._state: BarState | None = None
         self._text = MarkedLabel("", theme, "body", parent=self, lines=2)
         self._left = ActionButton(theme, "", "outline", parent=self)
@@ -244,6 +246,9 @@ class DecisionBar(QWidget):
         return bar_states.send_text(wish, self._target, production=self._production)
 
     def _show(self, state: BarState) -> None:
+        if self.can_send != self._could_send:
+            self._could_send = not self._could_send
+            self.can_send_changed.emit()
         if state == self._state:
             return
         self._state = state

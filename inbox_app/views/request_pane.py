@@ -361,6 +361,7 @@ class RequestPane(QWidget):
         self._calls.go_to_card.connect(self._on_go_to_card)
         self._bar.answer_requested.connect(self.answer_requested)
         self._bar.awake_changed.connect(self._on_awake_changed)
+        self._bar.can_send_changed.connect(self.state_changed)
         self._bar.undo_requested.connect(self._on_undo)
         self._bar.retry_requested.connect(self._on_retry)
         self._bar.reload_requested.connect(self._on_reload)

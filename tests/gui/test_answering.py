@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,12 +11,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMainWindow, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
+from inbox_app.cards.decision_bar import ClickButton
 from inbox_app.commands.registry import CommandAction
 from inbox_app.gateway.base import Batch, GatewayError
 from inbox_app.theme.theme import Theme
 from inbox_app.views.inbox_pane import InboxPane
 from inbox_app.widgets.dialogs import ChoiceDialog
 from inbox_app.widgets.option_row import OptionRow
+from tests.gui import test_window
 from tests.gui.test_window import Scene, Start, start, texts
 from tests.support.builders import decision, detail, pause, run
 from tests.support.fake_gateway import FakeGateway
@@ -63,6 +66,24 @@ def test_a_held_answer_is_undone_from_within_its_field(start: Start, qtbot: QtBo
     assert scene.desk.can_undo
     scene.press(Qt.Key.Key_Z, modifier=Qt.KeyboardModifier.ControlModifier)
     assert not scene.desk.can_undo
+
+
+def test_an_answer_that_was_undone_is_sent_again_by_its_keys(
+    start: Start, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(test_window, "fast_clock", time.monotonic)  # a second click is ignored for as long as it says
+    scene = start([pause(1)], undo_seconds=1.0)
+    scene.wait_awake(qtbot)
+    scene.press("y")
+    qtbot.waitUntil(lambda: scene.desk.can_send)
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    scene.press("z")
+    assert not scene.desk.can_undo
+    send = next(item for item in scene.window.reading.findChildren(ClickButton) if item.text().startswith("Send"))
+    qtbot.waitUntil(send.isEnabled)
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    assert scene.desk.can_undo
+    qtbot.waitUntil(lambda: [answer.value for answer in scene.gateway.answers] == ["yes"])
 
 
 @pytest.mark.parametrize("key", ["y", "Y"])
