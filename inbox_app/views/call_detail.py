@@ -11,7 +11,8 @@ from inbox_app.gateway.base import Call
 from inbox_app.models import call_words
 from inbox_app.state.calls import Node
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import SPACE_2, SPACE_3, SPACE_4
+from inbox_app.theme.tokens import BUTTON_ROW, SPACE_2, SPACE_3, SPACE_4
+from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.plain_label import PlainLabel
@@ -20,9 +21,14 @@ from inbox_app.widgets.surface import Surface
 
 
 class CallDetail(Surface):
+    """``back`` is for where it is shown in place of the tree."""
+
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, "card", parent)
         self._call: Call | None = None
+        words = self.tr("Back to the tree")
+        self.back = ActionButton(theme, words, "link", parent=self, icon_name="chevron-left", height=BUTTON_ROW)
+        self.back.hide()
         self._name = PlainLabel("", theme, "body", "text", self, strong=True)
         self._facts = PlainLabel("", theme, "meta", "muted", self, elide=True)
         self._parts = Segments(
@@ -33,6 +39,7 @@ class CallDetail(Surface):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         top = QHBoxLayout()
         top.setSpacing(theme.px(SPACE_3))
+        top.addWidget(self.back)
         top.addWidget(self._name)
         top.addWidget(self._facts, 1)
         top.addWidget(self._parts)
@@ -65,6 +72,10 @@ class CallDetail(Surface):
             self._parts.setCurrentIndex(2 if call.state == "failed" else 1 if call.ended_at is not None else 0)
             self._parts.blockSignals(False)
         self._on_part_changed(self._parts.currentIndex())
+
+    def take_focus(self) -> None:
+        """Give the keyboard to the choice of what is shown, or to the way back if there is no choice."""
+        (self._parts if self._call is not None else self.back).setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot(int)
     def _on_part_changed(self, part: int) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
@@ -38,7 +38,7 @@ NARROW: Final = 640
 DETAIL_HEIGHT: Final = 150
 LEAST_HEIGHT: Final = 80
 SHORT: Final = 300
-"""Below this height there is only the tree: rows come before the values of one of them."""
+"""Below this height there is the tree, or in its place the values of one of its calls."""
 
 
 class CallPane(QWidget):
@@ -57,6 +57,9 @@ class CallPane(QWidget):
         self._hits: list[int] = []
         self._hit = -1
         self._times_due = 0.0
+        self._short = False
+        self._values_alone = False
+        self._upper = QWidget(self)
         self._levels = Segments(theme, self.tr("Open to level"), ("1", "2", "3", self.tr("All")), self)
         self._errors = FilterChip(theme, self.tr("Errors"), "triangle-alert", "failed", self)
         self._waiting = FilterChip(theme, self.tr("Waiting"), "circle-pause", "waiting", self)
@@ -68,6 +71,9 @@ class CallPane(QWidget):
         self._next = ActionButton(theme, "", "flat", parent=self, icon_name="chevron-down", height=BUTTON_ROW)
         self._skew = PlainLabel("", theme, "meta", "due", self, wrap=True)
         self._skew_strip = Surface(theme, "due_wash", self)
+        self._show_values = ActionButton(
+            theme, self.tr("Show input and output"), "link", parent=self, height=BUTTON_ROW
+        )
         self._detail = CallDetail(theme, self)
         self._batch = QTimer(self)
         self._batch.setSingleShot(True)
@@ -91,6 +97,7 @@ class CallPane(QWidget):
         """Show another run: open to the level, the way to what waits open and selected."""
         self._pending.clear()
         self._batch.stop()
+        self._on_back()
         for chip in (self._errors, self._waiting, self._replayed):
             chip.setChecked(False)
         self._model.show_only(None)
@@ -114,6 +121,7 @@ class CallPane(QWidget):
         """Select a call by its id."""
         number = self._model.calls.number(call_id)
         if number is not None:
+            self._on_back()
             self._clear_filters()
             self._view.show_number(number)
 
@@ -124,13 +132,16 @@ class CallPane(QWidget):
         for chip in (self._errors, self._waiting, self._replayed):
             chip.set_compact(narrow)
         short = event.size().height() < self._theme.px(SHORT)
-        if short and self._detail.isAncestorOf(self.focusWidget() or self):
-            self._view.setFocus()
-        self._detail.setVisible(not short)
+        if short != self._short:
+            self._short = short
+            self._arrange(values_alone=False)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """F starts a search; N and Shift+N move between the finds while the tree has the focus."""
-        if event.key() == Qt.Key.Key_F and not event.modifiers():
+        """F starts a search; N and Shift+N move between the finds; Escape leads from the values to the tree."""
+        if event.key() == Qt.Key.Key_Escape and self._values_alone:
+            self._on_back()
+        elif event.key() == Qt.Key.Key_F and not event.modifiers():
+            self._on_back()
             self._find.setFocus(Qt.FocusReason.ShortcutFocusReason)
             self._find.selectAll()
         elif event.key() in (Qt.Key.Key_N, Qt.Key.Key_F3) and self._hits:
@@ -138,6 +149,31 @@ class CallPane(QWidget):
             self._go_to_hit(self._hit + (-1 if back else 1))
         else:
             super().keyPressEvent(event)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Whoever gives the focus to the tree wants to see it."""
+        if event.type() == QEvent.Type.FocusIn:
+            self._on_back()
+        return super().eventFilter(watched, event)
+
+    def _arrange(self, *, values_alone: bool) -> None:
+        """Show tree and values, or one of them; the focus leaves what is hidden first."""
+        self._values_alone = values_alone
+        focus = self.focusWidget() or self
+        values = values_alone or not self._short
+        self._upper.setVisible(not values_alone or self._upper.isAncestorOf(focus))
+        self._detail.setVisible(values or self._detail.isAncestorOf(focus))
+        if values_alone and self._upper.isAncestorOf(focus):
+            self._detail.take_focus()
+        elif not values_alone and self._detail.isAncestorOf(focus) and (self._short or self._detail.back.hasFocus()):
+            self._view.setFocus()
+        self._upper.setVisible(not values_alone)
+        self._detail.setVisible(values)
+        self._detail.back.setVisible(values_alone)
+        if self._show_values.hasFocus():
+            self._view.setFocus()
+        self._show_values.setVisible(self._short)
+        self._view.setExpandsOnDoubleClick(not self._short)
 
     def _build(self) -> None:
         theme = self._theme
@@ -167,17 +203,22 @@ class CallPane(QWidget):
         strip = QVBoxLayout(self._skew_strip)
         strip.setContentsMargins(theme.px(SPACE_3), theme.px(SPACE_2), theme.px(SPACE_3), theme.px(SPACE_2))
         strip.addWidget(self._skew)
-        upper = QWidget(self)
-        column = QVBoxLayout(upper)
+        acts = QHBoxLayout()
+        acts.setContentsMargins(theme.px(SPACE_4), 0, theme.px(SPACE_4), 0)
+        acts.addWidget(self._show_values)
+        acts.addStretch(1)
+        self._show_values.hide()
+        column = QVBoxLayout(self._upper)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(toolbar)
-        column.addWidget(Hairline(theme, upper))
+        column.addWidget(Hairline(theme, self._upper))
         column.addWidget(self._view, 1)
         column.addWidget(self._skew_strip)
+        column.addLayout(acts)
         split = QSplitter(Qt.Orientation.Vertical, self)
         split.setChildrenCollapsible(False)
-        split.addWidget(upper)
+        split.addWidget(self._upper)
         split.addWidget(self._detail)
         split.setStretchFactor(0, 1)
         split.setStretchFactor(1, 0)
@@ -196,6 +237,9 @@ class CallPane(QWidget):
         self._previous.clicked.connect(self._on_previous)
         self._view.link_followed.connect(self._on_link_followed)
         self._view.activated.connect(self._on_activated)
+        self._view.installEventFilter(self)
+        self._show_values.clicked.connect(self._on_show_values)
+        self._detail.back.clicked.connect(self._on_back)
         self._view.row_chosen.connect(self._on_row_chosen)
         self._theme.changed.connect(self._view.viewport().update)
 
@@ -364,6 +408,17 @@ class CallPane(QWidget):
         number = self._view.current_number()
         if number and self._leads_to_card(number):
             self._on_link_followed(number)
+        elif self._short:
+            self._on_show_values()
+
+    @Slot()
+    def _on_show_values(self) -> None:
+        self._arrange(values_alone=True)
+
+    @Slot()
+    def _on_back(self) -> None:
+        if self._values_alone:
+            self._arrange(values_alone=False)
 
     @Slot(int)
     def _on_row_chosen(self, number: int) -> None:

@@ -294,3 +294,59 @@ def test_a_low_pane_keeps_the_tree_and_gives_up_the_values(calls: CallPane, qtbo
     qtbot.waitUntil(lambda: calls.view.viewport().height() >= 2 * ROW_TREE)
     calls.resize(900, 600)
     assert values.isVisible()
+
+
+def test_a_low_pane_shows_the_values_in_place_of_the_tree_and_leads_back(calls: CallPane, qtbot: QtBot) -> None:
+    calls.resize(900, 200)
+    calls.load(deep_run())
+    values = calls.findChild(PayloadView)
+    assert values is not None
+    calls.show_call("3")
+    calls.view.setFocus()
+    press(calls, Qt.Key.Key_Return)
+    assert values.isVisible()
+    assert not calls.view.isVisible()
+    focused = calls.focusWidget()
+    assert focused is not None
+    assert focused.isVisible()
+    press(calls, Qt.Key.Key_Escape)
+    assert calls.view.hasFocus()
+    assert calls.view.isVisible()
+    assert not values.isVisible()
+    assert current(calls) == "work3"
+    qtbot.waitUntil(lambda: calls.view.viewport().height() >= 2 * ROW_TREE)
+    calls.show_call("3")
+    rect = calls.view.visualRect(calls.view.currentIndex())
+    QTest.mouseClick(calls.view.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+    QTest.mouseDClick(calls.view.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+    assert values.isVisible()
+    button(calls, "Back to the tree").click()
+    assert calls.view.hasFocus()
+    button(calls, "Show input and output").setFocus()
+    press(calls, Qt.Key.Key_Space)
+    assert values.isVisible()
+    calls.view.setFocus()
+    assert calls.view.isVisible()
+    press(calls, Qt.Key.Key_Return, "f")
+    assert find_field(calls).hasFocus()
+    assert find_field(calls).isVisible()
+
+
+def test_a_pane_that_grows_shows_both_again(calls: CallPane) -> None:
+    calls.resize(900, 200)
+    calls.load(deep_run())
+    calls.show_call("3")
+    calls.view.setFocus()
+    press(calls, Qt.Key.Key_Return)
+    assert not calls.view.isVisible()
+    button(calls, "Back to the tree").setFocus()
+    calls.resize(900, 600)
+    assert calls.view.isVisible()
+    assert calls.view.hasFocus()
+    assert not any(
+        item.text() == "Back to the tree" for item in calls.findChildren(QAbstractButton) if item.isVisible()
+    )
+
+
+def button(pane: CallPane, word: str) -> QAbstractButton:
+    return next(item for item in pane.findChildren(QAbstractButton) if item.text() == word and item.isVisible())
