@@ -30,7 +30,9 @@ class CallTree(QAbstractItemModel):
         self._kept: set[int] | None = None
         self._filtered: dict[int, list[tuple[Key, int]]] = {}
         self.calls = Calls()
-        self.timeline = Timeline((), clock())
+        self.now = clock()
+        """Up to when times go that have no end yet, in the rows as on the time axis; `refresh_times` moves it."""
+        self.timeline = Timeline((), self.now)
 
     # Changes
 
@@ -60,8 +62,9 @@ class CallTree(QAbstractItemModel):
         self.endResetModel()
 
     def refresh_times(self) -> None:
-        """Lay the time axis out again."""
-        self.timeline = Timeline(self.calls.every(), self._clock())
+        """Lay the time axis out again, up to now."""
+        self.now = self._clock()
+        self.timeline = Timeline(self.calls.every(), self.now)
 
     def inserting(self, parent: int, row: int) -> None:
         self.beginInsertRows(self.index_of(parent), row, row)
@@ -99,10 +102,6 @@ class CallTree(QAbstractItemModel):
         """How deep a call is, the run's own tool being 1; calls that are not placed begin at 1 too."""
         steps = self.calls.path(number)
         return len(steps) - (1 if steps and steps[0] == NOT_PLACED and len(steps) > 1 else 0)
-
-    @property
-    def now(self) -> float:
-        return self._clock()
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
         siblings = self._children(self._number(parent))

@@ -88,6 +88,13 @@ def _failed(call: Call) -> State:
     return State("triangle-alert", "failed", translate("calls", "failed {code}").format(code=code).rstrip())
 
 
+def count_below(word: str, count: int) -> str:
+    """The state of a closed row that stands for the calls below it too."""
+    if count == 1:
+        return translate("calls", "{0}, 1 call").format(word)
+    return translate("calls", "{0}, {1} calls").format(word, f"{count:,}")
+
+
 def asks_person(call: Call) -> bool:
     return call.kind in ("input", "approval")
 

@@ -292,10 +292,10 @@ class CallPane(QWidget):
 
     def _refresh(self) -> None:
         calls = self._model.calls
-        self._refresh_times()
+        current = self._refresh_times()
         for chip, key in ((self._errors, "errors"), (self._waiting, "waiting"), (self._replayed, "replayed")):
             chip.set_count(calls.counts[key])
-        if calls.open_count:
+        if calls.open_count or not current:
             self._ticker.start()
         else:
             self._ticker.stop()
@@ -312,20 +312,23 @@ class CallPane(QWidget):
             text = self.tr("The clock of {name} is {time} behind its parent. Raw times are shown, nothing was moved.")
             self._skew.setText(text.format(name=reveal(calls.call(number).name), time=call_words.duration(worst)))
 
-    def _refresh_times(self) -> None:
+    def _refresh_times(self) -> bool:
         """Lay the time axis out again, unless that is so much work that it has to wait for a later tick."""
         began = time.perf_counter()
         if began < self._times_due:
-            return
+            return False
         self._model.refresh_times()
         took = time.perf_counter() - began
         self._times_due = began + took * REST_FACTOR
+        return True
 
     @Slot()
     def _on_tick(self) -> None:
-        if self.isVisible():
-            self._refresh_times()
+        if self.isVisible() and self._refresh_times():
             self._view.viewport().update()
+            self._view.header().viewport().update()
+            if not self._model.calls.open_count:
+                self._ticker.stop()
 
     @Slot(int)
     def _on_level_changed(self, at: int) -> None:

@@ -124,7 +124,7 @@ class CallDelegate(QStyledItemDelegate):
         word = state.word
         below = 0 if is_open else model.calls.below(node.number)
         if below and state.icon == "check":
-            word = self.tr("{word}, {count} calls").format(word=word, count=f"{below:,}")
+            word = call_words.count_below(word, below)
         painter.setFont(theme.font("body"))
         painter.setPen(theme.color("muted" if state.role == "text" else state.role))
         room = QRect(x, rect.y(), max(0, rect.right() - x), rect.height())

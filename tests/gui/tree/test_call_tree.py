@@ -14,6 +14,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from inbox_app.gateway.base import Call
 from inbox_app.models import call_words
 from inbox_app.models.call_tree import OUTPUT, STATE, TIME, CallTree
+from inbox_app.models.call_words import duration
 from inbox_app.state.calls import is_error
 from tests.support.builders import NOW, call
 
@@ -190,3 +191,25 @@ def test_a_tool_that_waits_for_its_child_is_not_counted_as_waiting() -> None:
     )
     assert [str(model.index_of(number, STATE).data()) for number in model.calls.walk()] == ["waiting below", "waiting"]
     assert model.calls.counts["waiting"] == 1
+
+
+def test_rows_and_the_time_axis_go_up_to_the_same_moment(qapp: object) -> None:
+    at = [NOW]
+    model = CallTree(lambda: at[0])
+    model.load([call("", parent=None, name="top", state="running", started_at=NOW - 42, seconds=None)])
+    row = model.index(0, TIME)
+
+    def axis() -> str:
+        return duration(model.timeline.end - model.timeline.start)
+
+    at[0] += 10
+    assert row.data() == axis() == "42s"
+    model.refresh_times()
+    assert row.data() == axis() == "52s"
+
+
+@pytest.mark.parametrize(
+    ("count", "word"), [(1, "ran now, 1 call"), (2, "ran now, 2 calls"), (1200, "ran now, 1,200 calls")]
+)
+def test_what_a_closed_row_stands_for_is_counted(count: int, word: str) -> None:
+    assert call_words.count_below("ran now", count) == word
