@@ -40,7 +40,7 @@ from inbox_app.cards.decision_bar import DecisionBar
 from inbox_app.commands.base import TabName
 from inbox_app.gateway.base import Call, Decision, Pause, RunDetail
 from inbox_app.state.drafts import Draft
-from inbox_app.state.outbox import Sending
+from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import EDGE
 from inbox_app.views import run_states
@@ -144,7 +144,6 @@ class RequestPane(QWidget):
     ) -> None:
         self._take_focus()
         self._start(pause.run_id, production=production)
-        self._pause, self._fresh = pause, None
         self._draft = (draft or Draft(pause.id, pause.fingerprint)).under(pause.fingerprint)
         self._tabs.set_word(0, self.tr("Card"))
         self._head.show_pause(pause, production=production)
@@ -155,6 +154,7 @@ class RequestPane(QWidget):
         self._card_page.show_pause(pause)
         self._on_title_fitted()
         self._prepared.restore(self._draft)
+        self._pause = pause  # only now: a field that is filled is no change by the operator
         self._tabs.setCurrentIndex(0)
         self._bar.open(pause.connection, production=production)
         self._set_closed(not pause.eligible)
@@ -359,7 +359,7 @@ class RequestPane(QWidget):
         self._payload_page.rebuilt.connect(self._chain)
         self._calls.count_changed.connect(self._on_count_changed)
         self._calls.go_to_card.connect(self._on_go_to_card)
-        self._bar.answer_requested.connect(self.answer_requested)
+        self._bar.answer_requested.connect(self._on_answer)
         self._bar.awake_changed.connect(self._on_awake_changed)
         self._bar.can_send_changed.connect(self.state_changed)
         self._bar.undo_requested.connect(self._on_undo)
@@ -492,9 +492,16 @@ class RequestPane(QWidget):
         if self._pause is not None and self._bar.can_undo:
             self.undo_requested.emit(self._pause.id)
 
+    @Slot(object)
+    def _on_answer(self, wish: Wish) -> None:
+        """The operator is done with the fields: the keys go to the commands."""
+        self.leave()
+        self.answer_requested.emit(wish)
+
     @Slot()
     def _on_retry(self) -> None:
         if self._pause is not None:
+            self.leave()
             self.retry_requested.emit(self._pause.id)
 
     @Slot()

@@ -17,7 +17,9 @@ from inbox_app.gateway.base import Batch, GatewayError
 from inbox_app.theme.theme import Theme
 from inbox_app.views.inbox_pane import InboxPane
 from inbox_app.widgets.dialogs import ChoiceDialog
+from inbox_app.widgets.line_field import LineField
 from inbox_app.widgets.option_row import OptionRow
+from inbox_app.widgets.surface import NeutralFrame
 from tests.gui import test_window
 from tests.gui.test_window import Scene, Start, start, texts
 from tests.support.builders import decision, detail, pause, run
@@ -26,7 +28,7 @@ from tests.support.fake_gateway import FakeGateway
 __all__ = ["start"]
 
 
-@pytest.mark.parametrize("ends", ["answered", "cancelled", "expired", "not yours", "held"])
+@pytest.mark.parametrize("ends", ["answered", "cancelled", "expired", "not yours"])
 def test_what_is_typed_into_a_question_that_closes_becomes_no_command(start: Start, qtbot: QtBot, ends: str) -> None:
     asked, others = pause(1, input_type="text"), [pause(number) for number in (2, 3, 4)]
     scene = start(gateway=FakeGateway([asked, *others]))
@@ -34,10 +36,7 @@ def test_what_is_typed_into_a_question_that_closes_becomes_no_command(start: Sta
     field = next(item for item in scene.window.reading.findChildren(QPlainTextEdit) if item.isVisible())
     field.setFocus()
     scene.press("wait until ")
-    if ends == "held":
-        scene.wait_awake(qtbot)
-        scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
-    elif ends == "not yours":
+    if ends == "not yours":
         scene.gateway.push(Batch(opened=[replace(asked, eligible=False, reason="Taken.")]))
     else:
         made = decision(asked.id, outcome=ends, value="cli")
@@ -66,6 +65,65 @@ def test_a_held_answer_is_undone_from_within_its_field(start: Start, qtbot: QtBo
     assert scene.desk.can_undo
     scene.press(Qt.Key.Key_Z, modifier=Qt.KeyboardModifier.ControlModifier)
     assert not scene.desk.can_undo
+
+
+@pytest.mark.parametrize("kind", ["text", "yesno"])
+@pytest.mark.parametrize("by", ["key", "click"])
+@pytest.mark.parametrize("undo_seconds", [30.0, 0.0], ids=["held", "sent"])
+def test_after_sending_from_a_field_the_keys_are_commands(
+    start: Start, qtbot: QtBot, kind: str, by: str, undo_seconds: float
+) -> None:
+    asked = pause(1, input_type=kind)
+    scene = start([asked, pause(2)], undo_seconds=undo_seconds)
+    scene.wait_awake(qtbot)
+    if kind == "text":
+        scene.press(Qt.Key.Key_Return)
+    else:
+        scene.press("y", "r")
+    assert isinstance(QApplication.focusWidget(), QLineEdit | QPlainTextEdit)
+    scene.press("some words")
+    qtbot.waitUntil(lambda: scene.desk.can_send)
+    if by == "key":
+        scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    else:
+        send = next(item for item in scene.window.reading.findChildren(ClickButton) if item.text().startswith("Send"))
+        qtbot.mouseClick(send, Qt.MouseButton.LeftButton)
+    if not undo_seconds:
+        qtbot.waitUntil(lambda: len(scene.gateway.answers) == 1)
+    assert scene.desk.can_undo == bool(undo_seconds)
+    assert isinstance(QApplication.focusWidget(), NeutralFrame)
+    scene.press("j")
+    assert scene.current != asked.id
+    scene.press("k")
+    assert scene.current == asked.id
+    scene.press("z")
+    assert not scene.desk.can_undo
+
+
+def test_an_edit_and_a_pick_come_back_together(start: Start, qtbot: QtBot) -> None:
+    asked = pause(1, kind="approval", allow_edits=True, context={"amount": "1.50", "n": 3})
+    scene = start([asked, pause(2)])
+    scene.wait_awake(qtbot)
+    scene.press("e")
+    field = next(item for item in scene.window.reading.findChildren(LineField) if item.accessibleName() == "amount")
+    field.setFocus()
+    scene.press("0", Qt.Key.Key_Escape)
+    scene.wait_awake(qtbot)
+    scene.press("y", "j")
+    kept = scene.drafts.get(asked.id)
+    assert kept is not None
+    assert kept.pick == 0
+    assert kept.edits is not None
+    scene.wait_awake(qtbot)
+    scene.press("n", "k")
+    assert scene.current == asked.id
+    assert scene.drafts.get(asked.id) == kept
+    assert [row.isChecked() for row in scene.window.reading.findChildren(OptionRow)] == [True, False]
+    qtbot.waitUntil(lambda: scene.desk.can_send)
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    scene.press("j", "k")
+    scene.desk.undo()
+    assert scene.drafts.get(asked.id) == kept
 
 
 def test_an_answer_that_was_undone_is_sent_again_by_its_keys(
