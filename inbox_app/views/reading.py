@@ -11,6 +11,7 @@ from inbox_app.gateway.base import Batch, Gateway, GatewayError, Run, RunDetail
 from inbox_app.state.drafts import Drafts
 from inbox_app.state.outbox import Outbox
 from inbox_app.state.requests import Entry
+from inbox_app.views.request_head import RequestHead
 from inbox_app.views.request_pane import RequestPane
 
 
@@ -33,6 +34,7 @@ class Reading(QObject):
         """``entry`` finds the row of a pause id."""
         super().__init__(parent)
         self._pane = pane
+        self._head = pane.findChild(RequestHead)
         self._gateway = gateway
         self._entry = entry
         self._spawn = spawn
@@ -100,6 +102,8 @@ class Reading(QObject):
                 self._pane.update_pause(pause)
         for run_id, calls in batch.calls.items():
             self._pane.apply_calls(run_id, calls)
+        if self._pause_id in batch.closed and self._head is not None:
+            self._head.close_pause()
         if self._pause_id in batch.closed and not self._is_on_its_way:
             self._pane.close_pause(None)
         moved = any(run.id == self._run_id for run in batch.runs)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from PySide6.QtCore import QDateTime, QLocale, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtCore import QDateTime, QEvent, QLocale, QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from inbox_app.gateway import values
@@ -24,6 +24,9 @@ from inbox_app.widgets.plain_label import PlainLabel
 TICK_MS = 10_000
 TAG_HEIGHT = 20
 LINE = 24
+TITLE_LINES = 3
+LOW = 400
+"""Below this height of the pane the facts are one line and the title is another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +38,24 @@ class Fact:
 
 
 class RequestHead(QWidget):
-    """``title_fitted``: the title has another width, so `is_title_cut` may have changed."""
+    """``title_fitted``: the title has other room, so `is_title_cut` may have changed. In a low ``parent`` it is low."""
 
     title_fitted = Signal()
 
     def __init__(self, theme: Theme, clock: Callable[[], float] = time.time, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._low = False
+        self._columns: tuple[list[Fact], list[Fact]] = ([], [])
+        self._closed_at: float | None = None
         self._clock = clock
         self._pause: Pause | None = None
         self._tag = _Tag(theme, self)
         self._connection = PlainLabel("", theme, "body", "text", self, strong=True)
         self._run = PlainLabel("", theme, "meta", "muted", self)
         self._tool = PlainLabel("", theme, "mono", "muted", self, elide=True)
-        self._title = MarkedLabel("", theme, "title", parent=self, lines=3)
+        self._summary = PlainLabel("", theme, "meta", "text", self, elide=True)
+        self._title = MarkedLabel("", theme, "title", parent=self, lines=TITLE_LINES)
         self._title.fitted.connect(self.title_fitted)
         self._facts = QGridLayout()
         self._facts.setContentsMargins(0, 0, 0, 0)
@@ -64,6 +71,8 @@ class RequestHead(QWidget):
         self._ticker.setInterval(TICK_MS)
         self._ticker.timeout.connect(self._on_tick)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        if parent is not None:
+            parent.installEventFilter(self)
 
     @property
     def is_title_cut(self) -> bool:
@@ -71,11 +80,25 @@ class RequestHead(QWidget):
 
     def show_pause(self, pause: Pause, *, production: bool) -> None:
         self._pause = pause
+        self._closed_at = None
         self._show_origin(pause.connection, pause.run_id, pause.tool, production=production)
         self._title.show_text(pause.question or self.tr("No question text"))
         self.setAccessibleName(reveal(pause.question)[:1000])
         self._on_tick()
         self._ticker.start()
+
+    def close_pause(self) -> None:
+        """The question waits no longer: its times stand still."""
+        if self._pause is not None and self._closed_at is None:
+            self._closed_at = self._clock()
+            self._ticker.stop()
+            self._on_tick()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QResizeEvent) and (low := event.size().height() < self._theme.px(LOW)) != self._low:
+            self._low = low
+            self._fit()
+        return super().eventFilter(watched, event)
 
     def show_run(self, run: Run, title: str, *, production: bool) -> None:
         self._pause = None
@@ -94,8 +117,8 @@ class RequestHead(QWidget):
         origin.addWidget(self._connection)
         origin.addWidget(self._run)
         origin.addWidget(self._tool, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(SPACE_6), theme.px(14), theme.px(SPACE_6), theme.px(SPACE_3))
+        origin.addWidget(self._summary, 1)
+        self._column = column = QVBoxLayout(self)
         column.setSpacing(theme.px(SPACE_2))
         line = QWidget(self)
         line.setLayout(origin)
@@ -103,6 +126,19 @@ class RequestHead(QWidget):
         column.addWidget(line)
         column.addWidget(self._title)
         column.addLayout(self._facts)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Lay out for the height there is."""
+        theme, low = self._theme, self._low
+        side, top, bottom = theme.px(SPACE_6), theme.px(SPACE_1 if low else 14), theme.px(SPACE_1 if low else SPACE_3)
+        self._column.setContentsMargins(side, top, side, bottom)
+        self._column.setSpacing(0 if low else theme.px(SPACE_2))
+        self._title.set_lines(1 if low else TITLE_LINES)
+        self._summary.setVisible(low)
+        self._run.setVisible(not low)
+        self._tool.setVisible(not low)
+        self._show_facts(self._columns)
 
     def _show_origin(self, connection: str, run_id: str, tool: str, *, production: bool) -> None:
         self._tag.setVisible(production)
@@ -114,7 +150,11 @@ class RequestHead(QWidget):
 
     def _show_facts(self, columns: tuple[list[Fact], list[Fact]]) -> None:
         theme = self._theme
-        facts = [(side, row, fact) for side, column in enumerate(columns) for row, fact in enumerate(column)]
+        self._columns = columns
+        left, right = columns
+        self._summary.setText(" · ".join(f"{fact.label} {reveal(fact.text)}" for fact in (*right, *left)))
+        shown = () if self._low else columns
+        facts = [(side, row, fact) for side, column in enumerate(shown) for row, fact in enumerate(column)]
         while len(self._fact_labels) < 2 * len(facts):
             self._fact_labels.append(
                 PlainLabel("", theme, "meta", "muted", self, elide=len(self._fact_labels) % 2 == 1)
@@ -134,15 +174,16 @@ class RequestHead(QWidget):
             text.show()
 
     def _pause_facts(self, pause: Pause) -> tuple[list[Fact], list[Fact]]:
-        now = self._clock()
+        closed = self._closed_at is not None
+        now = self._closed_at if self._closed_at is not None else self._clock()
         left = [Fact(self.tr("Asked by"), pause.path[-1] if pause.path else pause.tool)]
         if pause.requested_by:
             left.append(Fact(self.tr("For"), pause.requested_by))
         if len(pause.path) > 1:
             left.append(Fact(self.tr("Path"), " › ".join(pause.path)))
         since = self.tr("{age}, since {time}").format(age=span(now - pause.asked_at), time=_moment(pause.asked_at, now))
-        right = [Fact(self.tr("Waiting"), since)]
-        if pause.expires_at is not None:
+        right = [Fact(self.tr("Waited") if closed else self.tr("Waiting"), since)]
+        if pause.expires_at is not None and not closed:
             left_over = pause.expires_at - now
             when = _moment(pause.expires_at, now)
             text = (

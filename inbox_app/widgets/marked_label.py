@@ -54,6 +54,14 @@ class MarkedLabel(PlainLabel):
         self.updateGeometry()
         self.update()
 
+    def set_lines(self, lines: int | None) -> None:
+        """Take at most so many lines; None for as many as there are."""
+        if lines != self._lines:
+            self._lines = lines
+            self.updateGeometry()
+            self.update()
+            self.fitted.emit()
+
     def is_cut(self, width: int | None = None) -> bool:
         """Whether there is more text than the lines it may take."""
         if self._lines is None:

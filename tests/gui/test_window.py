@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
@@ -30,6 +31,7 @@ from inbox_app.state.outbox import Outbox
 from inbox_app.theme.theme import Theme
 from inbox_app.views.desk import Desk
 from inbox_app.views.main_window import MainWindow
+from inbox_app.views.request_head import RequestHead
 from inbox_app.views.request_pane import RequestPane
 from inbox_app.widgets.dialogs import ConfirmDialog, KeysDialog
 from inbox_app.widgets.key_hint import KeyHint
@@ -376,6 +378,39 @@ def test_a_narrow_window_has_two_pages_and_a_way_back(start: Start, qtbot: QtBot
     window.resize(1280, 800)
     assert window.inbox.isVisible()
     assert window.reading.isVisible()
+
+
+def test_a_question_that_is_closed_waits_no_longer(start: Start, qtbot: QtBot) -> None:
+    asked = pause(1, expires_at=NOW + 3600)
+    scene = start([asked, pause(2)])
+    scene.press("j")
+    scene.press("k")
+    assert {"Waiting", "Due"} <= set(texts(scene.window.reading))
+    scene.gateway.push(Batch(closed=[asked.id], outcomes={asked.id: "answered"}, total=1))
+    qtbot.waitUntil(lambda: "Waited" in texts(scene.window.reading))
+    assert not {"Waiting", "Due"} & set(texts(scene.window.reading))
+    scene.press("j")
+    assert "Waiting" in texts(scene.window.reading)
+
+
+def test_in_a_low_window_nothing_of_the_head_is_cut_through(start: Start, qtbot: QtBot) -> None:
+    long = "Should the nightly job of the eu-west region start again from its last checkpoint? " * 3
+    scene = start([pause(1, question=long, expires_at=NOW + 3600), pause(2)])
+    scene.window.setMinimumSize(640, 400)
+    scene.window.resize(640, 400)
+    scene.press(Qt.Key.Key_Return)
+    head = scene.window.reading.findChild(RequestHead)
+    assert head is not None
+    qtbot.waitUntil(lambda: head.height() >= head.minimumSizeHint().height() > 0 and head.width() > 500)
+    shown = [label for label in labels(head) if label.isVisible()]
+    assert all(label.height() >= label.fontMetrics().ascent() for label in shown)
+    assert all(not first.geometry().intersects(second.geometry()) for first, second in combinations(shown, 2))
+    assert any("Waiting" in label.text() and "Asked by" in label.text() for label in shown)
+    assert "Waiting" not in texts(head)
+    assert head.is_title_cut
+    scene.window.resize(800, 700)
+    qtbot.waitUntil(lambda: "Waiting" in texts(head))
+    assert not any("Asked by refund_payment" in text for text in texts(head))
 
 
 def test_the_theme_is_chosen_from_its_menu_and_remembered(start: Start, qtbot: QtBot) -> None:
