@@ -35,7 +35,8 @@ class KeyWatch(QObject):
     def __init__(self, clock: Callable[[], float] = time.monotonic, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._clock = clock
-        self._down: set[int] = set()
+        self._down: dict[int, float] = {}
+        self._went_down_at = float("-inf")
         self._pressed_at = float("-inf")
         self._typed_at = float("-inf")
         app = QApplication.instance()
@@ -48,6 +49,11 @@ class KeyWatch(QObject):
         return bool(self._down) and self._clock() - self._pressed_at < LOST_SECONDS
 
     @property
+    def went_down_at(self) -> float:
+        """When the key that was heard last went down; one that repeats went down when it was pressed."""
+        return self._went_down_at
+
+    @property
     def typed_at(self) -> float:
         return self._typed_at
 
@@ -56,13 +62,14 @@ class KeyWatch(QObject):
         if kind in _KEY_DOWN and isinstance(event, QKeyEvent):
             if not self.is_any_down:
                 self._down.clear()
-            self._down.add(_key(event))
             self._pressed_at = self._clock()
+            since = float("-inf") if event.isAutoRepeat() else self._pressed_at
+            self._went_down_at = self._down.setdefault(_key(event), since)
             if kind == QEvent.Type.KeyPress and _is_typing(watched, event):
                 self._typed_at = self._clock()
         elif kind == QEvent.Type.KeyRelease and isinstance(event, QKeyEvent):
             if not event.isAutoRepeat():
-                self._down.discard(_key(event))
+                self._down.pop(_key(event), None)
         elif kind == QEvent.Type.InputMethod:
             self._typed_at = self._clock()
         elif kind in (QEvent.Type.ApplicationDeactivate, QEvent.Type.WindowDeactivate):
@@ -91,6 +98,14 @@ class Arming(QObject):
     @property
     def is_armed(self) -> bool:
         return self._is_armed
+
+    @property
+    def may_pick(self) -> bool:
+        """Whether the key that is pressed is meant for what is shown; sending waits until all is armed."""
+        if self._is_armed:
+            return True
+        is_quiet = self._clock() >= self._keys.typed_at + QUIET_SECONDS
+        return is_quiet and self._keys.went_down_at > self._started_at
 
     @property
     def seconds_left(self) -> float:

@@ -31,7 +31,7 @@ class Card(QWidget):
     """One question. It never sends: the decision bar asks it.
 
     A card is made for one pause and thrown away with it. Nothing is picked and nothing has the focus until the operator
-    does it. While it is not awake nothing can be picked; a closed card is read only.
+    does it. While it is not awake a click picks nothing; a closed card is read only.
     """
 
     changed = Signal()
@@ -58,7 +58,7 @@ class Card(QWidget):
         raise NotImplementedError
 
     def pick(self, number: int) -> bool:
-        """Pick option ``number``, counting from 1; False if this card has no such option or cannot be picked now."""
+        """Pick option ``number``, counting from 1; False if this card has no such option or is closed."""
         return False
 
     def pick_word(self, yes: bool) -> bool:
@@ -85,7 +85,7 @@ class Card(QWidget):
 
     @property
     def is_open(self) -> bool:
-        """Whether the operator can pick now."""
+        """Whether the operator can pick with the mouse, or on the row that has the focus."""
         return self._awake and not self._closed
 
     def _on_state_changed(self) -> None:

@@ -65,7 +65,7 @@ class ChoiceCard(Card):
         return self.tr("Pick 1 to {count} to send").format(count=count)
 
     def pick(self, number: int) -> bool:
-        return self.is_open and self._list.pick(number - 1)
+        return not self._closed and self._list.pick(number - 1)
 
     def restore(self, draft: Draft) -> None:
         if draft.pick is not None and draft.pick < len(self._options):

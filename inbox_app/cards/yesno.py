@@ -43,10 +43,10 @@ class YesNoCard(Card):
         return "" if self._list.picked_row is not None else self.tr("Pick Y or N to send")
 
     def pick(self, number: int) -> bool:
-        return self.is_open and self._list.pick(number - 1)
+        return not self._closed and self._list.pick(number - 1)
 
     def pick_word(self, yes: bool) -> bool:
-        return self.is_open and self._list.pick(0 if yes else 1)
+        return not self._closed and self._list.pick(0 if yes else 1)
 
     def restore(self, draft: Draft) -> None:
         if draft.pick in (0, 1):

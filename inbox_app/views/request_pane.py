@@ -250,12 +250,12 @@ class RequestPane(QWidget):
     def pick(self, number: int) -> None:
         """Pick option ``number``, counting from 1, and show it."""
         card = self._card_page.card
-        if card is not None and card.pick(number):
+        if card is not None and self._bar.can_pick and card.pick(number):
             self._show_picked(card)
 
     def pick_word(self, yes: bool) -> None:
         card = self._card_page.card
-        if card is not None and card.pick_word(yes):
+        if card is not None and self._bar.can_pick and card.pick_word(yes):
             self._show_picked(card)
 
     def _show_picked(self, card: Card) -> None:

@@ -126,6 +126,23 @@ def test_an_edit_and_a_pick_come_back_together(start: Start, qtbot: QtBot) -> No
     assert scene.drafts.get(asked.id) == kept
 
 
+def test_a_pick_that_follows_the_move_at_once_is_kept(
+    start: Start, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(test_window, "fast_clock", time.monotonic)
+    asked = pause(2)
+    scene = start([pause(1), asked])
+    scene.wait_awake(qtbot)
+    scene.press("j", "y")
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    kept = scene.drafts.get(asked.id)
+    assert kept is not None
+    assert kept.pick == 0
+    assert not scene.desk.can_undo
+    qtbot.waitUntil(lambda: scene.desk.can_send)
+    assert scene.gateway.answers == []
+
+
 def test_an_answer_that_was_undone_is_sent_again_by_its_keys(
     start: Start, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,10 +46,14 @@ def held(bench: Bench, key: str = "1") -> tuple[Outbox, Sending]:
     return outbox, sending
 
 
+def picked(bench: Bench) -> list[bool]:
+    return [row.isChecked() for row in bench.pane.findChildren(OptionRow)]
+
+
 def test_a_card_sleeps_for_a_moment(bench: Bench) -> None:
     bench.show(choice("a", "b"))
-    bench.press("1")
-    assert not any(row.isChecked() for row in bench.pane.findChildren(OptionRow))
+    QTest.mouseClick(bench.pane.findChildren(OptionRow)[0], Qt.MouseButton.LeftButton)
+    assert picked(bench) == [False, False]
     assert "Controls wake" in words(bench)
     assert buttons(bench) == ["Pick 1 to 2 to send"]
     bench.time += 0.6
@@ -58,6 +62,49 @@ def test_a_card_sleeps_for_a_moment(bench: Bench) -> None:
     bench.wake(0.2)
     bench.press("1")
     assert buttons(bench) == ["Send “Option 0” to Built-in"]
+
+
+@pytest.mark.parametrize(("kind", "key"), [("yesno", "n"), ("choice", "2")])
+def test_a_key_pressed_while_the_card_sleeps_picks_but_does_not_send(bench: Bench, kind: str, key: str) -> None:
+    bench.show(KINDS[kind])
+    QTest.keyClick(bench.pane, Qt.Key.Key_J)
+    bench.time += 0.1
+    bench.press(key)
+    assert picked(bench)[:2] == [False, True]
+    bench.send()
+    assert bench.wishes == []
+    assert not bench.pane.bar.is_awake
+    bench.wake()
+    bench.send()
+    assert len(bench.wishes) == 1
+
+
+def test_a_key_that_was_down_before_the_card_was_shown_does_not_pick(bench: Bench) -> None:
+    bench.show(choice("x", "y", "z"))
+    bench.field.setFocus()
+    QTest.keyPress(bench.field, Qt.Key.Key_2)
+    bench.time += 1.6
+    bench.show(choice("a", "b"))
+    bench.time += 0.1
+    QTest.keyPress(bench.pane, Qt.Key.Key_2)  # goes on being down
+    assert picked(bench) == [False, False]
+    QTest.keyRelease(bench.pane, Qt.Key.Key_2)
+    bench.time += 0.1
+    bench.press("2")
+    assert picked(bench) == [False, True]
+
+
+def test_what_was_typed_just_before_the_card_was_shown_does_not_pick(bench: Bench) -> None:
+    bench.field.setFocus()
+    bench.press("sea")
+    bench.time += 0.2
+    bench.show(choice("a", "b"))
+    bench.time += 1.2
+    bench.press("2")
+    assert picked(bench) == [False, False]
+    bench.time += 0.2
+    bench.press("2")
+    assert picked(bench) == [False, True]
 
 
 def test_a_draft_that_is_complete_still_has_to_wake(bench: Bench) -> None:
