@@ -112,32 +112,40 @@ def changed() -> BarState:
     return BarState("git-compare", "due", text, right=Button(translate("DecisionBar", "Show it again"), "reload"))
 
 
-def elsewhere(decision: Decision) -> BarState:
+def elsewhere(decision: Decision, *, typed: bool = False) -> BarState:
     by = short_label(decision.by) or translate("DecisionBar", "somebody")
     answer = short_label(values.compact(decision.value, 60))
     if decision.at is None:
-        text = translate("DecisionBar", "Answered by {name}: {answer}. Your pick is kept")
-        return BarState("user-check", "answered", text.format(name=by, answer=answer))
-    text = translate("DecisionBar", "Answered by {name} at {time}: {answer}. Your pick is kept")
-    return BarState("user-check", "answered", text.format(name=by, answer=answer, time=clock(decision.at)))
+        text = translate("DecisionBar", "Answered by {name}: {answer}. {kept}")
+        return BarState("user-check", "answered", text.format(name=by, answer=answer, kept=_kept(typed)))
+    text = translate("DecisionBar", "Answered by {name} at {time}: {answer}. {kept}")
+    return BarState(
+        "user-check", "answered", text.format(name=by, answer=answer, time=clock(decision.at), kept=_kept(typed))
+    )
 
 
-def closed(decision: Decision | None, following: Pause | None = None) -> BarState:
-    """The question was closed by somebody else, or by nobody; ``following`` is what its run asks now."""
-    state = _closed(decision)
+def closed(decision: Decision | None, following: Pause | None = None, *, typed: bool = False) -> BarState:
+    """The question was closed by somebody else, or by nobody; ``following`` is what its run asks now.
+
+    ``typed``: its answer is written, not picked.
+    """
+    state = _closed(decision, typed=typed)
     return state if following is None else replace(state, right=_next(following))
 
 
-def _closed(decision: Decision | None) -> BarState:
+def _closed(decision: Decision | None, *, typed: bool) -> BarState:
     if decision is None or decision.outcome == "superseded":
-        return BarState(
-            "copy-minus", "muted", translate("DecisionBar", "The run no longer asks this. Your pick is kept")
-        )
+        text = translate("DecisionBar", "The run no longer asks this. {kept}").format(kept=_kept(typed))
+        return BarState("copy-minus", "muted", text)
     if decision.outcome == "expired":
         return expired(decision.at)
     if decision.outcome == "cancelled":
         return BarState("circle-x", "expired", translate("DecisionBar", "This run was cancelled. Nothing was sent"))
-    return elsewhere(decision)
+    return elsewhere(decision, typed=typed)
+
+
+def _kept(typed: bool) -> str:
+    return translate("DecisionBar", "Your text is kept") if typed else translate("DecisionBar", "Your pick is kept")
 
 
 def _next(pause: Pause) -> Button:
@@ -169,7 +177,8 @@ def _refused(item: Sending) -> BarState:
     if item.refusal == "elsewhere":
         by = item.details.get("answered_by")
         if by:
-            text = translate("DecisionBar", "Answered by {name}. Your pick is kept").format(name=short_label(str(by)))
+            text = translate("DecisionBar", "Answered by {name}. {kept}")
+            text = text.format(name=short_label(str(by)), kept=_kept(item.wish.typed))
             return BarState("user-check", "answered", text)
         return BarState("user-check", "muted", item.message)
     if item.refusal == "expired":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -123,7 +124,7 @@ def _word(row: Entry, now: float) -> tuple[str, Role, str]:
     if row.mark == "failed":
         return translate("inbox", "Failed to send"), "failed", "triangle-alert"
     if row.mark == "held":
-        rest = span((row.mark_until or now) - now)
+        rest = span(math.ceil((row.mark_until or now) - now))
         return translate("inbox", "Held {0}").format(rest), "held", "undo-2"
     if row.mark == "sending":
         return translate("inbox", "Sending"), "sent", "arrow-up-right"

@@ -195,7 +195,8 @@ class RequestPane(QWidget):
         if self._draft is None or (self._pause is None and decision is None):
             return
         self._set_closed(True)
-        self._bar.show_state(bar_states.closed(decision, following))
+        card = self._card_page.card
+        self._bar.show_state(bar_states.closed(decision, following, typed=card is not None and card.is_typed))
         self._pause = None
         self.state_changed.emit()
 

@@ -59,6 +59,8 @@ class OptionList(QWidget):
         if not 0 <= number < len(self._rows):
             return False
         self.set_picked(number)
+        if any(row.hasFocus() for row in self._rows):
+            self._rows[number].setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.picked.emit(number)
         return True
 

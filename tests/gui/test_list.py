@@ -188,6 +188,7 @@ def test_hidden_characters_of_a_question_show(theme: Theme, qtbot: QtBot) -> Non
         (pause(1), "", "New", "dot"),
         (pause(1), "draft", "Draft", "pencil"),
         (pause(1), "failed", "Failed to send", "triangle-alert"),
+        (pause(1), "held", "Held 5s", "undo-2"),
         (pause(1), "sending", "Sending", "arrow-up-right"),
         (pause(1), "answered", "Answered", "circle-check"),
         (pause(1, eligible=False), "", "Not yours", "lock"),
@@ -200,7 +201,7 @@ def test_a_row_says_its_state_in_one_word_and_one_shape(
     theme: Theme, qtbot: QtBot, asked: Pause, mark: Mark, word: str, icon: str
 ) -> None:
     listed = Listed(theme, qtbot, [asked])
-    listed.model.apply(listed.requests.mark(asked.id, mark))
+    listed.model.apply(listed.requests.mark(asked.id, mark, NOW + 4.2))
     look = listed.looks()[1]
     assert isinstance(look, RowLook)
     assert (look.word, look.icon) == (word, icon)

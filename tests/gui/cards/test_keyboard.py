@@ -92,6 +92,20 @@ def test_entering_a_card_shows_where_the_keyboard_is_and_picks_nothing(bench: Be
     assert bench.drafts == []
 
 
+def test_the_ring_goes_with_the_pick_while_the_keyboard_is_in_the_options(bench: Bench) -> None:
+    bench.show(choice("a", "b", "c"))
+    bench.wake()
+    rows = bench.pane.findChildren(OptionRow)
+    bench.press("3")
+    assert not any(row.hasFocus() for row in rows)
+    bench.pane.enter()
+    assert rows[2].hasFocus()
+    bench.press("2")
+    assert rows[1].hasFocus()
+    assert rows[1]._ring
+    assert [row.isChecked() for row in rows] == [False, True, False]
+
+
 def test_entering_a_text_card_puts_the_caret_into_its_field(bench: Bench) -> None:
     bench.show(pause(input_type="text"))
     bench.wake()
