@@ -34,7 +34,7 @@ OPEN_MOST: Final = 10_000
 """Rows a level may open; every change of the tree lays all open rows out again."""
 FIND_WIDTH: Final = 220
 FIND_LEAST: Final = 64
-NARROW: Final = 640
+NARROW: Final = 680
 DETAIL_HEIGHT: Final = 150
 LEAST_HEIGHT: Final = 80
 SHORT: Final = 300
