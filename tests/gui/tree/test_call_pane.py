@@ -348,13 +348,5 @@ def test_a_pane_that_grows_shows_both_again(calls: CallPane) -> None:
     )
 
 
-def test_no_level_is_cut_off_in_a_narrow_pane(calls: CallPane, qtbot: QtBot) -> None:
-    calls.load(deep_run())
-    calls.resize(640, 300)
-    levels = calls.findChild(Segments)
-    assert levels is not None
-    qtbot.waitUntil(lambda: levels.width() >= levels.sizeHint().width())
-
-
 def button(pane: CallPane, word: str) -> QAbstractButton:
     return next(item for item in pane.findChildren(QAbstractButton) if item.text() == word and item.isVisible())
