@@ -40,7 +40,7 @@ from inbox_app.cards.decision_bar import DecisionBar
 from inbox_app.commands.base import TabName
 from inbox_app.gateway.base import Call, Decision, Pause, RunDetail
 from inbox_app.state.drafts import Draft
-from inbox_app.state.outbox import Sending, Wish
+from inbox_app.state.outbox import Sending
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import EDGE
 from inbox_app.views import run_states
@@ -361,6 +361,7 @@ class RequestPane(QWidget):
         self._calls.count_changed.connect(self._on_count_changed)
         self._calls.go_to_card.connect(self._on_go_to_card)
         self._bar.answer_requested.connect(self._on_answer)
+        self._bar.answer_requested.connect(self.answer_requested)
         self._bar.awake_changed.connect(self._on_awake_changed)
         self._bar.can_send_changed.connect(self.state_changed)
         self._bar.undo_requested.connect(self._on_undo)
@@ -493,11 +494,10 @@ class RequestPane(QWidget):
         if self._pause is not None and self._bar.can_undo:
             self.undo_requested.emit(self._pause.id)
 
-    @Slot(object)
-    def _on_answer(self, wish: Wish) -> None:
+    @Slot()
+    def _on_answer(self) -> None:
         """The operator is done with the fields: the keys go to the commands."""
         self.leave()
-        self.answer_requested.emit(wish)
 
     @Slot()
     def _on_retry(self) -> None:
