@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Slot
-from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRect, QSize, Qt, Slot
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFocusFrame, QPushButton, QSizePolicy, QWidget
 
 from inbox_app.theme.style import rounded
@@ -55,7 +55,7 @@ class ActionButton(QPushButton):
         self._is_strong = kind in {"filled", "outline", "on_ink"} if strong is None else strong
         self._height = height or (BUTTON_SEND if kind == "filled" else BUTTON)
         self._production = False
-        self._hovered = False
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self._ring: QFocusFrame | None = None
         self.setAutoDefault(False)
         self.setDefault(False)
@@ -103,16 +103,6 @@ class ActionButton(QPushButton):
             return
         super().keyPressEvent(event)
 
-    def enterEvent(self, event: QEnterEvent) -> None:
-        self._hovered = True
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hovered = False
-        super().leaveEvent(event)
-        self.update()
-
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
         if event.reason() in _SHOWN:
@@ -146,13 +136,13 @@ class ActionButton(QPushButton):
         elif self._kind == "filled":
             painter.fillPath(path, color("production" if self._production else "ink"))
         elif self._kind == "outline":
-            painter.fillPath(path, color("hover" if self._hovered or self.isDown() else "card"))
+            painter.fillPath(path, color("hover" if self.underMouse() or self.isDown() else "card"))
             painter.setPen(QPen(color("line_strong"), 1))
             painter.drawPath(path)
         elif self._kind == "on_ink":
-            painter.setPen(QPen(color("on_ink"), 2 if self._hovered or self.isDown() else 1))
+            painter.setPen(QPen(color("on_ink"), 2 if self.underMouse() or self.isDown() else 1))
             painter.drawPath(path)
-        elif self._kind == "flat" and self.isEnabled() and (self._hovered or self.isDown()):
+        elif self._kind == "flat" and self.isEnabled() and (self.underMouse() or self.isDown()):
             painter.fillPath(path, color("hover"))
 
     def _paint_content(self, painter: QPainter) -> None:
@@ -165,7 +155,7 @@ class ActionButton(QPushButton):
             x += size + theme.px(6)
         painter.setPen(theme.color(role))
         font = theme.font("body", strong=self._is_strong)
-        if self._kind == "link" and self._hovered:
+        if self._kind == "link" and self.underMouse():
             font.setUnderline(True)
         painter.setFont(font)
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft

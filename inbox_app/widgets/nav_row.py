@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Slot
-from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRect, QSize, Qt, Slot
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from inbox_app.theme.style import rounded
@@ -26,7 +26,7 @@ class NavRow(QAbstractButton):
         self._theme = theme
         self._icon = icon
         self._count = ""
-        self._hovered = False
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self._ring = False
         self.setText(text)
         self.setAccessibleName(text)
@@ -50,7 +50,7 @@ class NavRow(QAbstractButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         current = self.isChecked()
-        if current or self._hovered:
+        if current or self.underMouse():
             painter.fillPath(rounded(self.rect(), RADIUS_FIELD), theme.color("selection" if current else "hover"))
         if self._ring and self.hasFocus():
             painter.setPen(QPen(theme.color("focus"), FOCUS_RING))
@@ -76,16 +76,6 @@ class NavRow(QAbstractButton):
             self.click()
             return
         super().keyPressEvent(event)
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        self._hovered = True
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hovered = False
-        super().leaveEvent(event)
-        self.update()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self._ring = event.reason() in _BY_KEY

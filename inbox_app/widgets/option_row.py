@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QHBoxLayout, QRadioButton, QSizePolicy, QVBoxLayout, QWidget
 
 from inbox_app.theme.style import rounded
@@ -52,7 +52,7 @@ class OptionRow(QRadioButton):
         super().__init__(parent)
         self._theme = theme
         self._key_hint = key_hint
-        self._hovered = False
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self._ring = False
         self.setAutoExclusive(False)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
@@ -88,16 +88,6 @@ class OptionRow(QRadioButton):
         else:
             event.ignore()
 
-    def enterEvent(self, event: QEnterEvent) -> None:
-        self._hovered = True
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hovered = False
-        super().leaveEvent(event)
-        self.update()
-
     def focusInEvent(self, event: QFocusEvent) -> None:
         self._ring = event.reason() in BY_KEY
         super().focusInEvent(event)
@@ -112,7 +102,7 @@ class OptionRow(QRadioButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.isChecked():
             painter.fillPath(rounded(self.rect(), RADIUS_OPTION), color("selection"))
-        elif self._hovered and self.isEnabled():
+        elif self.underMouse() and self.isEnabled():
             painter.fillPath(rounded(self.rect(), RADIUS_OPTION), color("hover"))
         if self._ring and self.hasFocus():
             painter.setPen(QPen(color("focus"), FOCUS_RING))
