@@ -175,7 +175,7 @@ class Engine:
         spans = SpanBook(run.id, claim.epoch, lambda span: self._publish(span, span.leg < claim.epoch))
         model = partial(self._model_of, run.id, bundle)
         calls = self._calls(bundle, run.id, run.scope, run.created_by, run.seed, spans, model)
-        driver = RunDriver(claim, self._journal, calls, root)
+        driver = RunDriver(replace(claim, revision=bundle.revision), self._journal, calls, root)
         self._drivers[run.id] = driver
         try:
             await driver.drive()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
 from runtime_core.wire.json import JsonText
-from runtime_core.wire.runs import Entry, Event, PauseRow, RunRow, RunStatus, Span
+from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, Span
 
 T = TypeVar("T")
 
@@ -22,11 +22,12 @@ class Fenced(Exception):  # noqa: N818 - a signal to stop, not a fault
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to advance one run until it parks or ends."""
+    """The right to advance one run until it parks or ends. ``revision``: the code it does so with, noted as its leg."""
 
     run: RunRow
     epoch: int
     owner: str
+    revision: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,10 @@ class Journal(Protocol):
     async def pauses(self, run_id: str) -> Sequence[PauseRow]: ...
     async def pending(self, limit: int, cursor: str | None) -> Page[PauseRow]:
         """Open questions, oldest first, paged by key."""
+        ...
+
+    async def legs(self, run_id: str) -> Sequence[LegRow]:
+        """Where the code of the run changed, oldest first; empty for runs of a format that did not keep this."""
         ...
 
     async def spans(self, run_id: str) -> Sequence[Span]: ...

@@ -21,7 +21,7 @@ from runtime_core.journal.rows import (
     to_span,
 )
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.runs import FINISHED, Entry, Event, PauseRow, RunRow, RunStatus, Span
+from runtime_core.wire.runs import FINISHED, Entry, Event, LegRow, PauseRow, RunRow, RunStatus, Span
 
 MAX_PAGE: Final = 1000
 
@@ -90,6 +90,11 @@ def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
     items = [to_pause(db, row) for row in rows[:limit]]
     total = db.execute("SELECT coalesce(sum(n), 0) FROM durable_count WHERE name = 'open questions'").fetchone()[0]
     return Page(items, total, _cursor(items[-1].asked_at, items[-1].id) if len(rows) > limit else None)
+
+
+def legs(db: Connection, run_id: str) -> list[LegRow]:
+    rows = db.execute("SELECT epoch, revision, at FROM durable_leg WHERE run_id = ? ORDER BY epoch", (run_id,))
+    return [LegRow(*row) for row in rows.fetchall()]
 
 
 def spans(db: Connection, run_id: str) -> list[Span]:

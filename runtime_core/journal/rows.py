@@ -15,7 +15,7 @@ INLINE_LIMIT: Final = 64 * 1024
 
 RUN: Final = (
     "id, tool, repo, revision, status, epoch, params, created_by, created_at, updated_at, finished_at, wake_at, scope, "
-    "parent_session, context, result, error, seed"
+    "parent_session, context, result, error, seed, leg_revision, resume_on, pruned_at"
 )
 QUESTION: Final = (
     "id, run_id, slot, kind, tool, names, spec, fingerprint, asked_at, requested_by, expires_at, outcome, answer, "
@@ -76,6 +76,9 @@ def run_values(db: Connection, run: RunRow) -> tuple[Any, ...]:
         keep(db, run.result),
         keep(db, run.error),
         run.seed,
+        run.leg_revision,
+        run.resume_on,
+        run.pruned_at,
     )
 
 

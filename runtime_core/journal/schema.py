@@ -181,7 +181,51 @@ _FIRST_TRIGGERS: Final = (
     ),
 )
 
-MIGRATIONS: Final[Sequence[Migration]] = (_first_format,)
+
+
+def _second_format(db: Database) -> None:
+    """Legs and the code they ran, the code a run is to go on with, votes, trust, and what retention took away."""
+    run = db.table("durable_run")
+    for column, kind in (("leg_revision", str), ("resume_on", str), ("pruned_at", float)):
+        run.add_column(column, kind)
+    db.table("durable_leg").create(
+        {"run_id": str, "epoch": int, "revision": str, "at": float},
+        pk=("run_id", "epoch"),
+        not_null={"revision", "at"},
+        foreign_keys=[("run_id", run.name, "id")],
+    )
+    db.table("durable_vote").create(
+        {
+            "question_id": str,
+            "who": str,
+            "value": str,
+            "edits": str,
+            "note": str,
+            "at": float,
+            "answer_key": str,
+            "answer_digest": str,
+        },
+        pk=("question_id", "who"),
+        not_null={"value", "at"},
+        foreign_keys=[("question_id", "durable_question", "id")],
+    )
+    db.table("durable_trust").create(
+        {"repo": str, "revision": str, "needs": str, "who": str, "at": float},
+        pk=("repo", "revision"),
+        not_null={"needs", "who", "at"},
+    )
+    for statement in _SECOND_INDICES:
+        db.conn.execute(statement)
+
+
+_SECOND_INDICES: Final = (
+    "CREATE INDEX durable_question_due ON durable_question(expires_at) "
+    "WHERE outcome IS NULL AND expires_at IS NOT NULL",
+    "CREATE INDEX durable_run_unpruned ON durable_run(finished_at) "
+    "WHERE finished_at IS NOT NULL AND pruned_at IS NULL",
+)
+
+MIGRATIONS: Final[Sequence[Migration]] = (_first_format, _second_format)
 """Migration number n, counted from 1, brings a file of format n - 1 to format n. Published ones never change."""
 
 

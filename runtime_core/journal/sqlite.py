@@ -27,7 +27,7 @@ from runtime_core.journal.folder import prepare
 from runtime_core.journal.schema import migrate
 from runtime_core.journal.writer import Writer
 from runtime_core.wire.json import JsonText
-from runtime_core.wire.runs import Entry, Event, PauseRow, RunRow, RunStatus, Span
+from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, Span
 
 T = TypeVar("T")
 
@@ -133,6 +133,9 @@ class SqliteJournal:
 
     async def pending(self, limit: int, cursor: str | None) -> Page[PauseRow]:
         return await self._readers.read(lambda db: queries.pending(db, limit, cursor))
+
+    async def legs(self, run_id: str) -> Sequence[LegRow]:
+        return await self._readers.read(lambda db: queries.legs(db, run_id))
 
     async def spans(self, run_id: str) -> Sequence[Span]:
         return await self._readers.read(lambda db: queries.spans(db, run_id))

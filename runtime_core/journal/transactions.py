@@ -208,9 +208,20 @@ def abandon_claims(db: Connection) -> list[str]:
 
 
 def _fence(db: Connection, claim: Claim) -> None:
-    row = db.execute("SELECT epoch, status FROM durable_run WHERE id = ?", (claim.run.id,)).fetchone()
-    if row != (claim.epoch, "running"):
+    row = db.execute("SELECT epoch, status, leg_revision FROM durable_run WHERE id = ?", (claim.run.id,)).fetchone()
+    if row is None or row[:2] != (claim.epoch, "running"):
         raise Fenced(f"Leg {claim.epoch} of {claim.run.id} may not write: the run is now {row or 'gone'}.")
+    if claim.revision and row[2] != claim.revision:
+        _note_leg(db, claim)
+
+
+def _note_leg(db: Connection, claim: Claim) -> None:
+    """Only legs that run other code than the one before them are noted: the others ran what it ran."""
+    db.execute("UPDATE durable_run SET leg_revision = ? WHERE id = ?", (claim.revision, claim.run.id))
+    db.execute(
+        "INSERT INTO durable_leg(run_id, epoch, revision, at) VALUES (?, ?, ?, ?)",
+        (claim.run.id, claim.epoch, claim.revision, time.time()),
+    )
 
 
 def _put_entry(db: Connection, run_id: str, entry: Entry, epoch: int) -> None:

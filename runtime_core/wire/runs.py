@@ -54,7 +54,8 @@ class RunRow:
     """One durable run. Times are seconds since the epoch; ``params``, ``result``, ``error`` and ``context`` JSON text.
 
     ``error`` is ``{"code", "message", ...}``. ``repo`` is the absolute path of the agent repository, ``revision`` the
-    digest of its code when the run started.
+    digest of its code when the run started, ``leg_revision`` that of its last leg; ``resume_on`` is the digest a person
+    chose for the next legs (None: the newest). ``pruned_at``: when retention took the journal of an ended run away.
     """
 
     id: str
@@ -75,6 +76,9 @@ class RunRow:
     result: JsonText | None = None
     error: JsonText | None = None
     seed: str = ""
+    leg_revision: str | None = None
+    resume_on: str | None = None
+    pruned_at: float | None = None
 
     @property
     def shown_status(self) -> str:
@@ -171,6 +175,15 @@ class PauseRow:
             wire["answered_by"] = self.answered_by
             wire["answered_at"] = iso(self.answered_at)
         return wire
+
+
+@dataclass(frozen=True, slots=True)
+class LegRow:
+    """From leg ``epoch`` on, until the next row, a run was executed with the code of this digest."""
+
+    epoch: int
+    revision: str
+    at: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,44 @@
+"""What a person may set about a runtime (engines.md 4.7). Sizes are in bytes of JSON text, times in days."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+KIB = 1024
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run may grow to; breaking one raises ``journal-limit`` in the handler, half of one is a warning.
+
+    ``branches``: calls of a run that are open at the same time; ``question``: the words of a question, without its
+    options and what it is about, which count as a value.
+    """
+
+    entries: int = 10_000
+    value: int = MIB
+    run: int = 64 * MIB
+    branches: int = 1_000
+    question: int = 16 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long ended runs keep their journal; after that only the run itself stays. 0 keeps it for ever."""
+
+    journal_days: float = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``strict``: changed parameters of a recorded call stop the run; ``replay_twice``: every leg is replayed once more
+    and compared (both for development).
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    retention: Retention = field(default_factory=Retention)
+    durability: Literal["full", "relaxed"] = "full"
+    strict: bool = False
+    replay_twice: bool = False
