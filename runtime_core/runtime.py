@@ -26,6 +26,7 @@ from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonError, JsonText, loads
 from runtime_core.wire.runs import FINISHED, PauseRow, RunRow, RunStatus
+from runtime_core.wire.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +51,18 @@ class Runtime:
     folder's lock, and takes over when that becomes free. ``model`` overrides the models of all repositories.
     """
 
-    def __init__(self, data: Path, *, execute: bool | None = None, model: str | None = None) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *,
+        execute: bool | None = None,
+        model: str | None = None,
+        settings: Settings | None = None,
+    ) -> None:
         self._data = data
         self._execute = execute
         self._model = model
+        self._settings = settings or Settings()
         self._lock = ExecutorLock(data / "executor.lock")
         self._serving = False
         self._willing = False
@@ -72,7 +81,7 @@ class Runtime:
                 f"Another process already executes the runs of {self._data}. Close it, or use another data folder.",
             )
         try:
-            journal = await SqliteJournal.open(self._data / "runtime.db")
+            journal = await SqliteJournal.open(self._data / "runtime.db", durability=self._settings.durability)
         except BaseException:
             self._lock.release()
             raise

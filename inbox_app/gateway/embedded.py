@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from inbox_app.gateway.feed import Feed
     from runtime_core.repo.bundle import BundleError
     from runtime_core.runtime import Runtime
+    from runtime_core.wire.settings import Settings
 
 T = TypeVar("T")
 
@@ -59,8 +60,10 @@ class EmbeddedGateway:
         model: str | None = None,
         identity: str | None = None,
         wait_s: float | None = ANSWER_WAIT_S,
+        settings: Settings | None = None,
     ) -> None:
         self._data = data
+        self._settings = settings
         self._repositories = tuple(repositories)
         self._execute = execute
         self._model = model
@@ -130,6 +133,9 @@ class EmbeddedGateway:
     async def cancel(self, run_id: str) -> Outcome:
         return await self._call(self._cancel(run_id))
 
+    async def resume(self, run_id: str, revision: str | None) -> Outcome:
+        return await self._call(self._resume(run_id, revision))
+
     async def start(self, start: Start) -> Outcome:
         return await self._call(self._start(start))
 
@@ -158,7 +164,7 @@ class EmbeddedGateway:
         from inbox_app.gateway.feed import Feed
         from runtime_core.runtime import Runtime
 
-        runtime = Runtime(self._data, execute=self._execute, model=self._model)
+        runtime = Runtime(self._data, execute=self._execute, model=self._model, settings=self._settings)
         await runtime.open()
         self._runtime = runtime
         try:
@@ -237,6 +243,11 @@ class EmbeddedGateway:
 
     async def _cancel(self, run_id: str) -> Outcome:
         return self._outcome(await self._open_runtime.cancel(run_id, who=self._identity))
+
+    async def _resume(self, run_id: str, revision: str | None) -> Outcome:
+        wait_s = _FOREVER_S if self._wait_s is None else self._wait_s
+        reply = await self._open_runtime.resume(run_id, revision, who=self._identity, wait_s=wait_s)
+        return self._outcome(reply)
 
     async def _start(self, start: Start) -> Outcome:
         root = Path(start.repository) if start.repository is not None else None
