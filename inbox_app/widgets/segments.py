@@ -4,33 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRect, QSize, Qt, Slot
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QTabBar, QWidget
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
 
 from inbox_app.theme.style import rounded
-from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON_ROW, FOCUS_RING, RADIUS_FIELD, SPACE_3, SPACE_8
-from inbox_app.widgets.option_row import BY_KEY
+from inbox_app.widgets.key_tabs import KeyTabs
 
 
-class Segments(QTabBar):
-    """28 high, one border, the current part in ink. Left and Right move; ``currentChanged`` tells."""
-
-    def __init__(self, theme: Theme, name: str, words: Sequence[str], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.setAccessibleName(name)
-        self._ring = False
-        self.setDrawBase(False)
-        self.setExpanding(False)
-        self.setUsesScrollButtons(False)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setFont(theme.font("body"))
-        for word in words:
-            self.addTab(word)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self._on_theme_changed)
+class Segments(KeyTabs):
+    """28 high, one border, the current part in ink."""
 
     def set_words(self, words: Sequence[str]) -> None:
         """Other words for the same parts; a part without one is not shown."""
@@ -43,9 +26,6 @@ class Segments(QTabBar):
     def tabSizeHint(self, index: int) -> QSize:
         width = self._theme.metrics("body", strong=True).horizontalAdvance(self.tabText(index))
         return QSize(max(width + 2 * self._theme.px(SPACE_3), self._theme.px(SPACE_8)), self._theme.px(BUTTON_ROW))
-
-    def minimumTabSizeHint(self, index: int) -> QSize:
-        return self.tabSizeHint(index)
 
     def sizeHint(self) -> QSize:
         shown = (index for index in range(self.count()) if self.isTabVisible(index))
@@ -79,20 +59,6 @@ class Segments(QTabBar):
         painter.end()
 
     def _paint_border(self, painter: QPainter, outline: QPainterPath) -> None:
-        focused = self._ring and self.hasFocus()
+        focused = self.has_ring
         painter.setPen(QPen(self._theme.color("focus" if focused else "line_strong"), FOCUS_RING if focused else 1))
         painter.drawPath(rounded(self.rect(), RADIUS_FIELD, 1) if focused else outline)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self._ring = event.reason() in BY_KEY
-        super().focusInEvent(event)
-        self.update()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        self._ring = True
-        super().keyPressEvent(event)
-
-    @Slot()
-    def _on_theme_changed(self) -> None:
-        self.setFont(self._theme.font("body"))
-        self.update()

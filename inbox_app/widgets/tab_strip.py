@@ -4,40 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRect, QSize, Qt, Slot
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QTabBar, QWidget
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inbox_app.theme.style import rounded
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import FOCUS_RING, RADIUS_FIELD, SPACE_2, SPACE_5
-from inbox_app.widgets.option_row import BY_KEY
+from inbox_app.widgets.key_tabs import KeyTabs
 
 HEIGHT = 32
 COUNT_GAP = 6
 
 
-class TabStrip(QTabBar):
-    """32 high over a hairline. A count of None shows none; Left and Right move; ``currentChanged`` tells."""
+class TabStrip(KeyTabs):
+    """32 high over a hairline. A count of None shows none."""
 
     def __init__(self, theme: Theme, name: str, words: Sequence[str], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._counts: list[int | None] = [None] * len(words)
-        self.setAccessibleName(name)
-        self._ring = False
-        self.setDrawBase(False)
-        self.setExpanding(False)
-        self.setUsesScrollButtons(False)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        for word in words:
-            self.addTab(word)
+        super().__init__(theme, name, words, parent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self._on_theme_changed)
 
     def set_count(self, index: int, count: int | None) -> None:
-        if self._counts[index] != count:
-            self._counts[index] = count
+        if self.tabData(index) != count:
+            self.setTabData(index, count)
             self.setTabText(index, self.tabText(index))  # measures anew
             self.updateGeometry()
             self.update()
@@ -53,9 +42,6 @@ class TabStrip(QTabBar):
             width += theme.px(COUNT_GAP) + theme.metrics("meta").horizontalAdvance(count)
         gap = theme.px(SPACE_5) + theme.px(SPACE_2) - 4
         return QSize(width + gap, theme.px(HEIGHT))
-
-    def minimumTabSizeHint(self, index: int) -> QSize:
-        return self.tabSizeHint(index)
 
     def sizeHint(self) -> QSize:
         width = sum(self.tabSizeHint(index).width() for index in range(self.count()))
@@ -86,26 +72,12 @@ class TabStrip(QTabBar):
                 width += theme.px(COUNT_GAP) + theme.metrics("meta").horizontalAdvance(count)
             if current:
                 painter.fillRect(QRect(rect.x(), self.height() - 2, width, 2), theme.color("ink"))
-                if self._ring and self.hasFocus():
+                if self.has_ring:
                     ring = QRect(rect.x() - 2, 2, width + 6, self.height() - 8)
                     painter.setPen(theme.color("focus"))
                     painter.drawPath(rounded(ring, RADIUS_FIELD, FOCUS_RING / 2))
         painter.end()
 
     def _count_text(self, index: int) -> str:
-        count = self._counts[index] if index < len(self._counts) else None
+        count: int | None = self.tabData(index)
         return "" if count is None else f"{count:,}"
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self._ring = event.reason() in BY_KEY
-        super().focusInEvent(event)
-        self.update()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        self._ring = True
-        super().keyPressEvent(event)
-
-    @Slot()
-    def _on_theme_changed(self) -> None:
-        self.setFont(self._theme.font("body"))
-        self.update()
