@@ -8,32 +8,28 @@ from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from inbox_app.gateway.base import Call
 from inbox_app.models import call_words
 from inbox_app.models.call_tree import CallTree
-from inbox_app.state.calls import NOT_PLACED, ROOT, Calls, is_error, is_replayed, is_waiting
+from inbox_app.state.calls import NOT_PLACED, ROOT, Calls
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON_ROW, SPACE_2, SPACE_3, SPACE_4
+from inbox_app.views.call_bar import ALL_LEVELS, CallBar
 from inbox_app.views.call_detail import CallDetail
 from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.call_delegate import has_link
 from inbox_app.widgets.call_view import CallView
-from inbox_app.widgets.filter_chip import FilterChip
 from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.plain_label import PlainLabel
-from inbox_app.widgets.segments import Segments
 from inbox_app.widgets.surface import Hairline, Surface
 
 BATCH_MS: Final = 50
 TICK_MS: Final = 1000
 REST_FACTOR: Final = 20
-ALL_LEVELS: Final = 3
 OPEN_MOST: Final = 10_000
 """Rows a level may open; every change of the tree lays all open rows out again."""
-FIND_WIDTH: Final = 220
-FIND_LEAST: Final = 64
 NARROW: Final = 680
 DETAIL_HEIGHT: Final = 150
 LEAST_HEIGHT: Final = 80
@@ -60,15 +56,7 @@ class CallPane(QWidget):
         self._short = False
         self._values_alone = False
         self._upper = QWidget(self)
-        self._levels = Segments(theme, self.tr("Open to level"), ("1", "2", "3", self.tr("All")), self)
-        self._errors = FilterChip(theme, self.tr("Errors"), "triangle-alert", "failed", self)
-        self._waiting = FilterChip(theme, self.tr("Waiting"), "circle-pause", "waiting", self)
-        self._replayed = FilterChip(theme, self.tr("Replayed"), "rotate-ccw", "sent", self)
-        self._level_label = PlainLabel(self.tr("Level"), theme, "body", "muted", self)
-        self._find = QLineEdit(self)
-        self._found = PlainLabel("", theme, "meta", "muted", self)
-        self._previous = ActionButton(theme, "", "flat", parent=self, icon_name="chevron-up", height=BUTTON_ROW)
-        self._next = ActionButton(theme, "", "flat", parent=self, icon_name="chevron-down", height=BUTTON_ROW)
+        self._bar = CallBar(theme, self)
         self._skew = PlainLabel("", theme, "meta", "due", self, wrap=True)
         self._skew_strip = Surface(theme, "due_wash", self)
         self._show_values = ActionButton(
@@ -98,8 +86,7 @@ class CallPane(QWidget):
         self._pending.clear()
         self._batch.stop()
         self._on_back()
-        for chip in (self._errors, self._waiting, self._replayed):
-            chip.setChecked(False)
+        self._bar.clear_filters()
         self._model.show_only(None)
         self._model.load(calls)
         self._open_level()
@@ -122,15 +109,12 @@ class CallPane(QWidget):
         number = self._model.calls.number(call_id)
         if number is not None:
             self._on_back()
-            self._clear_filters()
+            self._bar.clear_filters()
             self._view.show_number(number)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = event.size().width() < self._theme.px(NARROW)
-        self._level_label.setVisible(not narrow)
-        for chip in (self._errors, self._waiting, self._replayed):
-            chip.set_compact(narrow)
+        self._bar.set_narrow(event.size().width() < self._theme.px(NARROW))
         short = event.size().height() < self._theme.px(SHORT)
         if short != self._short:
             self._short = short
@@ -142,8 +126,7 @@ class CallPane(QWidget):
             self._on_back()
         elif event.key() == Qt.Key.Key_F and not event.modifiers():
             self._on_back()
-            self._find.setFocus(Qt.FocusReason.ShortcutFocusReason)
-            self._find.selectAll()
+            self._bar.start_find()
         elif event.key() in (Qt.Key.Key_N, Qt.Key.Key_F3) and self._hits:
             back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self._go_to_hit(self._hit + (-1 if back else 1))
@@ -177,29 +160,6 @@ class CallPane(QWidget):
 
     def _build(self) -> None:
         theme = self._theme
-        for button, name in ((self._previous, self.tr("Previous find")), (self._next, self.tr("Next find"))):
-            button.setAccessibleName(name)
-            button.setToolTip(name)
-        self._levels.setCurrentIndex(ALL_LEVELS - 1)
-        self._find.setPlaceholderText(self.tr("Find"))
-        self._find.setAccessibleName(self.tr("Find a call by name, code or message"))
-        self._find.setMinimumHeight(theme.px(BUTTON_ROW))
-        self._find.setMinimumWidth(theme.px(FIND_LEAST))
-        self._find.setMaximumWidth(theme.px(FIND_WIDTH))
-        toolbar = QWidget(self)
-        toolbar.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        bar = QHBoxLayout(toolbar)
-        bar.setContentsMargins(theme.px(SPACE_4), theme.px(SPACE_3), theme.px(SPACE_4), theme.px(SPACE_3))
-        bar.setSpacing(theme.px(SPACE_2))
-        bar.addWidget(self._level_label)
-        bar.addWidget(self._levels)
-        for chip in (self._errors, self._waiting, self._replayed):
-            bar.addWidget(chip)
-        bar.addStretch(1)
-        bar.addWidget(self._found)
-        bar.addWidget(self._find)
-        bar.addWidget(self._previous)
-        bar.addWidget(self._next)
         strip = QVBoxLayout(self._skew_strip)
         strip.setContentsMargins(theme.px(SPACE_3), theme.px(SPACE_2), theme.px(SPACE_3), theme.px(SPACE_2))
         strip.addWidget(self._skew)
@@ -211,7 +171,7 @@ class CallPane(QWidget):
         column = QVBoxLayout(self._upper)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(toolbar)
+        column.addWidget(self._bar)
         column.addWidget(Hairline(theme, self._upper))
         column.addWidget(self._view, 1)
         column.addWidget(self._skew_strip)
@@ -228,13 +188,11 @@ class CallPane(QWidget):
         whole.addWidget(split)
 
     def _connect(self) -> None:
-        self._levels.currentChanged.connect(self._on_level_changed)
-        for chip in (self._errors, self._waiting, self._replayed):
-            chip.toggled.connect(self._on_filter_toggled)
-        self._find.textChanged.connect(self._on_find_changed)
-        self._find.returnPressed.connect(self._on_next)
-        self._next.clicked.connect(self._on_next)
-        self._previous.clicked.connect(self._on_previous)
+        self._bar.level_changed.connect(self._on_level_changed)
+        self._bar.filtered.connect(self._on_filtered)
+        self._bar.find_changed.connect(self._on_find_changed)
+        self._bar.next_wanted.connect(self._on_next)
+        self._bar.previous_wanted.connect(self._on_previous)
         self._view.link_followed.connect(self._on_link_followed)
         self._view.activated.connect(self._on_activated)
         self._view.installEventFilter(self)
@@ -243,14 +201,8 @@ class CallPane(QWidget):
         self._view.row_chosen.connect(self._on_row_chosen)
         self._theme.changed.connect(self._view.viewport().update)
 
-    @property
-    def _level(self) -> int | None:
-        """How many levels are open; None for all."""
-        at = self._levels.currentIndex()
-        return None if at == ALL_LEVELS else at + 1
-
     def _open_level(self) -> None:
-        level = self._level
+        level = self._bar.level
         if level is None and len(self._model.calls) <= OPEN_MOST:
             self._view.expandAll()
             return
@@ -274,7 +226,7 @@ class CallPane(QWidget):
         current = self._view.current_number()
         self._model.apply(batch)
         self._open_new(range(known + 2, len(self._model.calls) + 2))
-        if self._is_filtered:
+        if self._bar.is_filtered:
             self._view.expandAll()
         if current and self._view.current_number() != current and self._model.index_of(current).isValid():
             self._view.setCurrentIndex(self._model.index_of(current))
@@ -284,7 +236,7 @@ class CallPane(QWidget):
 
     def _open_new(self, numbers: range) -> None:
         """New calls are as open as the level says."""
-        calls, level = self._model.calls, self._level
+        calls, level = self._model.calls, self._bar.level
         parents = {calls.node(number).parent for number in numbers} - {ROOT}
         for parent in parents:
             if parent == NOT_PLACED or level is None or self._model.level(parent) < level:
@@ -293,8 +245,7 @@ class CallPane(QWidget):
     def _refresh(self) -> None:
         calls = self._model.calls
         current = self._refresh_times()
-        for chip, key in ((self._errors, "errors"), (self._waiting, "waiting"), (self._replayed, "replayed")):
-            chip.set_count(calls.counts[key])
+        self._bar.show_counts(calls.counts)
         if calls.open_count or not current:
             self._ticker.start()
         else:
@@ -330,39 +281,25 @@ class CallPane(QWidget):
             if not self._model.calls.open_count:
                 self._ticker.stop()
 
-    @Slot(int)
-    def _on_level_changed(self, at: int) -> None:
+    @Slot()
+    def _on_level_changed(self) -> None:
         current = self._view.current_number()
         self._open_level()
         if current and self._model.index_of(current).isValid():
             self._view.show_number(self._view.nearest_open(current))
 
-    @property
-    def _is_filtered(self) -> bool:
-        return any(chip.isChecked() for chip in (self._errors, self._waiting, self._replayed))
-
-    def _wanted(self, call: Call) -> bool:
-        return (
-            (self._errors.isChecked() and is_error(call))
-            or (self._waiting.isChecked() and is_waiting(call))
-            or (self._replayed.isChecked() and is_replayed(call))
-        )
-
     @Slot()
-    def _on_filter_toggled(self) -> None:
+    def _on_filtered(self) -> None:
         current = self._view.current_number()
-        self._model.show_only(self._wanted if self._is_filtered else None)
-        if self._is_filtered:
+        filtered = self._bar.is_filtered
+        self._model.show_only(self._bar.is_wanted if filtered else None)
+        if filtered:
             self._view.expandAll()
         else:
             self._open_level()
         if current and self._model.index_of(current).isValid():
             self._view.show_number(current)
         self._view.header().viewport().update()
-
-    def _clear_filters(self) -> None:
-        for chip in (self._errors, self._waiting, self._replayed):
-            chip.setChecked(False)
 
     @Slot()
     def _on_find_changed(self) -> None:
@@ -373,17 +310,9 @@ class CallPane(QWidget):
     def _search(self, *, keep: bool) -> None:
         """Find again; ``keep`` stays at the call that was found last."""
         last = self._hits[self._hit] if keep and 0 <= self._hit < len(self._hits) else None
-        self._hits = self._model.calls.find(self._find.text().strip())
+        self._hits = self._model.calls.find(self._bar.text)
         self._hit = self._hits.index(last) if last in self._hits else (0 if self._hits else -1)
-        self._show_found()
-
-    def _show_found(self) -> None:
-        if not self._find.text().strip():
-            self._found.setText("")
-        elif not self._hits:
-            self._found.setText(self.tr("Nothing found"))
-        else:
-            self._found.setText(self.tr("{at} of {count}").format(at=self._hit + 1, count=len(self._hits)))
+        self._bar.show_found(self._hit, len(self._hits))
 
     @Slot()
     def _on_next(self) -> None:
@@ -398,9 +327,9 @@ class CallPane(QWidget):
             return
         self._hit = at % len(self._hits)
         if not self._model.index_of(self._hits[self._hit]).isValid():
-            self._clear_filters()
+            self._bar.clear_filters()
         self._view.show_number(self._hits[self._hit])
-        self._show_found()
+        self._bar.show_found(self._hit, len(self._hits))
 
     @Slot(int)
     def _on_link_followed(self, number: int) -> None:
