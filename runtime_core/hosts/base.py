@@ -21,10 +21,15 @@ NoteKind = Literal["log", "emit", "reasoning", "label", "console", "unhandled", 
 
 @dataclass(frozen=True, slots=True)
 class HostRepo:
-    """The code a host process is started for: ``revision`` is the digest over all code files."""
+    """The code a host process is started for: ``revision`` is the digest over all code files.
+
+    ``code`` is a folder with exactly the code files of that revision, from which the process reads them, whatever is
+    in the repository by then; None: they are read from the repository itself.
+    """
 
     root: Path
     revision: str
+    code: Path | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,8 @@ class HandlerJob:
     started: Sequence[RecordedCall] = ()
     call_id: str | None = None
     """``ctx.callId`` (decision 13): the same on every attempt; absent on ctx when None."""
+    dry: bool = False
+    """Only replay: the function of a ``step`` that is not recorded is not called, and notes are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +83,8 @@ class HandlerCall:
 
     ``args`` by kind: tool: the params; subagent: ``[task, input, opts]``; input and approval: what was passed (string
     or object); sleep: the time as ISO string or milliseconds; timer: milliseconds; request, store, exec: the argument
-    array. For ``step`` the work is already done and ``outcome`` holds (ok, value): it still has to be journaled and
-    delivered like any other result.
+    array. For ``step`` the work is already done, unless the job is dry, and ``outcome`` holds (ok, value): it still has
+    to be journaled and delivered like any other result.
     """
 
     seq: int

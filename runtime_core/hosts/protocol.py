@@ -59,6 +59,7 @@ def run_message(number: int, job: HandlerJob) -> dict[str, object]:
         "entry": job.entry,
         "params": Raw(job.params),
         "durable": job.durable,
+        "dry": job.dry,
         "methods": sorted(job.methods),
         "session": job.session_id,
         "scope": job.scope_id,

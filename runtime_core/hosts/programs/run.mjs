@@ -38,6 +38,7 @@ export class Run {
   constructor(message, { send, flush, forget, limits }) {
     this.id = message.run;
     this.durable = message.durable;
+    this.dry = message.dry; // nothing is executed, nothing is said
     this.startedAt = Math.floor(message.t0);
     this.clock = Math.floor(message.t0);
     this.generator = generator(message.seed);
@@ -126,6 +127,7 @@ export class Run {
   }
 
   step(name, work) {
+    if (this.dry) return this.call('step', String(name), null);
     return this.call('step', String(name), null, async (made) => {
       this.steps++;
       let outcome;
@@ -233,7 +235,7 @@ export class Run {
 
   note(kind, value) {
     const n = this.notes++;
-    if (!this.replaying && !this.dead) this.send({ t: 'note', run: this.id, n, kind, value: toJson(value) });
+    if (!this.replaying && !this.dead && !this.dry) this.send({ t: 'note', run: this.id, n, kind, value: toJson(value) });
   }
 
   /** The first record whose call the handler never made, when it has ended. */

@@ -45,6 +45,7 @@ class Run:
     def __init__(self, message: Message, port: Port) -> None:
         self.id: int = message["run"]
         self.durable: bool = message["durable"]
+        self._is_dry: bool = message["dry"]  # nothing is executed, nothing is said
 
         self.clock = int(message["t0"])
         self.generator = random.Random(message["seed"])
@@ -130,7 +131,7 @@ class Run:
             task = self._port.loop.create_task(self._do_step(made, work), context=context)
             self._steps.add(task)
 
-        return self.call("step", str(name), None, begin)
+        return self.call("step", str(name), None, None if self._is_dry else begin)
 
     async def _do_step(self, made: Message, work: Callable[[], Any]) -> None:
         in_step.set(True)
@@ -165,7 +166,7 @@ class Run:
     def note(self, kind: str, value: Any) -> None:
         number = self._notes
         self._notes += 1
-        if not self.is_replaying and not self.is_dead:
+        if not (self.is_replaying or self.is_dead or self._is_dry):
             self._port.send({"t": "note", "run": self.id, "n": number, "kind": kind, "value": to_json(value)})
 
     def enter_turn(self) -> None:
