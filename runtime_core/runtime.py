@@ -203,6 +203,15 @@ class Runtime:
         self._pulse.kick()
         return await self._reply(run, who)
 
+    async def resume(self, run_id: str, revision: str | None = None, *, who: str, wait_s: float = 30) -> dict[str, Any]:
+        """Let a run that stopped as ``diverged`` go on, and wait until it ends, parks or stops again (decision 12).
+
+        ``revision``: the code it goes on with from now on; None: the newest. Raises `RuntimeFault` NOT_FOUND,
+        not_diverged and, with the revisions there are, revision_not_stored.
+        """
+        run = await self._journal.resume(run_id, revision, who)
+        return await self._reply(await self._advance(run.id, wait_s), who)
+
     async def pending(self, *, who: str, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
         """Open pauses, oldest first (decision 1), each with ``eligible`` and ``reason`` for ``who``."""
         page = await self._journal.pending(limit, cursor)

@@ -258,6 +258,13 @@ class Gateway(Protocol):
         ...
 
     async def cancel(self, run_id: str) -> Outcome: ...
+    async def resume(self, run_id: str, revision: str | None) -> Outcome:
+        """Let a run that stopped as ``diverged`` go on, and wait as `answer` does.
+
+        ``revision``: the digest of stored code to go on with from now on; None: the repository's present code.
+        """
+        ...
+
     async def start(self, start: Start) -> Outcome:
         """Run a tool until it ends or parks. ``run_id`` is None for an inline tool."""
         ...

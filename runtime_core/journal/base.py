@@ -127,6 +127,14 @@ class Journal(Protocol):
         """End an unfinished run, close its questions as cancelled, fence its leg. Raises NOT_FOUND or a 409 fault."""
         ...
 
+    async def resume(self, run_id: str, revision: str | None, who: str) -> RunRow:
+        """Make a run runnable that stopped as ``diverged``, or that needs attention if a ``revision`` is given.
+
+        The run goes on, now and later, with the code of ``revision`` (None: the newest). Raises NOT_FOUND and, with
+        ``details.status``, not_diverged.
+        """
+        ...
+
     async def wake_due(self, now: float) -> Sequence[str]:
         """Move ``sleeping`` runs (and parked ones with a timer) whose time has come to runnable; returns their ids.
 

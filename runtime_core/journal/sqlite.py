@@ -108,6 +108,9 @@ class SqliteJournal:
     async def cancel(self, run_id: str, who: str) -> RunRow:
         return await self._writer.write(lambda db: transactions.cancel(db, run_id, who))
 
+    async def resume(self, run_id: str, revision: str | None, who: str) -> RunRow:
+        return await self._writer.write(lambda db: transactions.resume(db, run_id, revision, who))
+
     async def wake_due(self, now: float) -> Sequence[str]:
         return await self._writer.write(lambda db: transactions.wake_due(db, now))
 

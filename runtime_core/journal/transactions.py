@@ -189,6 +189,26 @@ def cancel(db: Connection, run_id: str, who: str) -> RunRow:
     return run
 
 
+def resume(db: Connection, run_id: str, revision: str | None, who: str) -> RunRow:
+    run = known_run(db, run_id)
+    open_pauses = [pause for pause in pauses(db, run_id) if pause.outcome is None]
+    stuck = [pause for pause in open_pauses if pause.slot.startswith("-")]
+    if run.status != "diverged" and not (run.status == "needs-attention" and revision is not None and stuck):
+        raise RuntimeFault(
+            "not_diverged",
+            f"Session {run_id} is {run.shown_status}. Only a run that stopped as diverged, or one that cannot go on "
+            "with the code there is, is resumed with other code.",
+            status=run.shown_status,
+        )
+    now = time.time()
+    closed = [_close(db, pause, "superseded", who, now) for pause in stuck]
+    for pause in stuck:
+        db.execute(_DROP_STARTED, (run_id, parent_slot(pause.slot), int(pause.slot)))
+    run = _move(db, run_id, "runnable", now, error=None, resume_on=revision)
+    _events(db, run, [*closed, *[pause for pause in open_pauses if pause not in stuck]])
+    return run
+
+
 def wake_due(db: Connection, now: float) -> list[str]:
     due = db.execute(
         "SELECT id FROM durable_run WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at, id LIMIT ?",

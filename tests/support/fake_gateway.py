@@ -41,6 +41,7 @@ class FakeGateway:
         self.refuse = refuse
         self.answers: list[Answer] = []
         self.cancelled: list[str] = []
+        self.resumed: list[tuple[str, str | None]] = []
         self.followed: list[str | None] = []
         self.reply: Outcome | GatewayError = Outcome("complete", None)
         self.opened = False
@@ -97,6 +98,12 @@ class FakeGateway:
     async def cancel(self, run_id: str) -> Outcome:
         self.cancelled.append(run_id)
         return Outcome("cancelled", run_id)
+
+    async def resume(self, run_id: str, revision: str | None) -> Outcome:
+        self.resumed.append((run_id, revision))
+        if isinstance(self.reply, GatewayError):
+            raise self.reply
+        return self.reply
 
     async def start(self, start: Start) -> Outcome:
         raise GatewayError("NOT_FOUND", "a fake gateway runs nothing")
