@@ -75,7 +75,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the handlers of one run have in common."""
+    """What the handlers of one run have in common. ``dry``: they only replay (`HandlerJob.dry`)."""
 
     bundle: Bundle
     hosts: Hosts
@@ -84,6 +84,7 @@ class Origin:
     seed: str
     environment: Callable[[str], str | None]
     log: HandlerLog
+    dry: bool = False
 
     def note(self, place: Place, kind: NoteKind, value: Any) -> None:
         self.log.write(self.session_id, place.names, kind, value)
@@ -118,6 +119,7 @@ class Origin:
             timeout_s=tool.timeout_s,
             env={name: value for name, value in allowed.items() if value is not None},
             call_id=f"{self.session_id}/{place.path}" if self.session_id is not None and place.path else None,
+            dry=self.dry,
         )
 
 
