@@ -27,42 +27,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Final, cast
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inbox_app.cards import bar_states
-from inbox_app.cards.base import Card
-from inbox_app.cards.decision_bar import DecisionBar
 from inbox_app.commands.base import TabName
 from inbox_app.gateway.base import Call, Decision, Pause, RunDetail
 from inbox_app.state.drafts import Draft
 from inbox_app.state.outbox import Sending
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import EDGE
 from inbox_app.views import run_states
-from inbox_app.views.call_pane import CallPane
-from inbox_app.views.card_page import CardPage
-from inbox_app.views.decision_list import DecisionList
-from inbox_app.views.payload_page import PayloadPage
 from inbox_app.views.prepared import Prepared
-from inbox_app.views.request_head import RequestHead
-from inbox_app.widgets.empty_state import EmptyState
+from inbox_app.views.request_frame import RequestFrame
 from inbox_app.widgets.hidden_text import reveal
-from inbox_app.widgets.line_field import is_field
-from inbox_app.widgets.surface import Hairline, NeutralFrame
-from inbox_app.widgets.tab_strip import TabStrip
 
 TABS: Final[tuple[TabName, ...]] = ("card", "payload", "tree", "history")
 
 
-_PAGES: Final = {Qt.Key.Key_Space: 1, Qt.Key.Key_PageDown: 1, Qt.Key.Key_PageUp: -1}
-
-
-class RequestPane(QWidget):
+class RequestPane(RequestFrame):
     answer_requested = Signal(object)
     undo_requested = Signal(str)
     retry_requested = Signal(str)
@@ -78,32 +62,14 @@ class RequestPane(QWidget):
         steady_clock: Callable[[], float] = time.monotonic,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._clock = clock
+        super().__init__(theme, clock, steady_clock, parent)
         self._pause: Pause | None = None
         self._fresh: Pause | None = None
         self._detail: RunDetail | None = None
         self._run_id: str | None = None
         self._draft: Draft | None = None
-        self._production = False
         self._closed = False
-        self._home = NeutralFrame(theme, "card", "", self)
-        self._head = RequestHead(theme, clock, self._home)
-        words = (self.tr("Card"), self.tr("Payload"), self.tr("Tree"), self.tr("History"))
-        self._tabs = TabStrip(theme, self.tr("Parts of the request"), words, self._home)
-        self._card_page = CardPage(theme, self._home)
-        self._payload_page = PayloadPage(theme, self._home)
         self._prepared = Prepared(self._card_page, self._payload_page)
-        self._calls = CallPane(theme, clock=clock, parent=self._home)
-        self._decisions = DecisionList(theme, self._home)
-        self._pages = QStackedWidget(self._home)
-        for page in (self._card_page, self._payload_page, self._calls, self._decisions):
-            self._pages.addWidget(page)
-        self._bar = DecisionBar(theme, self._home, clock=clock, steady_clock=steady_clock, parent=self._home)
-        self._empty = EmptyState(theme, self)
-        self._whole = QStackedWidget(self)
-        self._build()
         self._connect()
         self.show_nothing("")
 
@@ -122,22 +88,6 @@ class RequestPane(QWidget):
     def is_answerable(self) -> bool:
         """Whether something can be picked or written for the shown question."""
         return self._pause is not None and not self._closed
-
-    @property
-    def can_send(self) -> bool:
-        return self._bar.can_send
-
-    @property
-    def can_undo(self) -> bool:
-        return self._bar.can_undo
-
-    @property
-    def bar(self) -> DecisionBar:
-        return self._bar
-
-    @property
-    def calls(self) -> CallPane:
-        return self._calls
 
     def show_pause(
         self, pause: Pause, draft: Draft | None = None, detail: RunDetail | None = None, *, production: bool = False
@@ -248,24 +198,6 @@ class RequestPane(QWidget):
 
     # What commands do
 
-    def pick(self, number: int) -> None:
-        """Pick option ``number``, counting from 1, and show it."""
-        card = self._card_page.card
-        if card is not None and self._bar.can_pick and card.pick(number):
-            self._show_picked(card)
-
-    def pick_word(self, yes: bool) -> None:
-        card = self._card_page.card
-        if card is not None and self._bar.can_pick and card.pick_word(yes):
-            self._show_picked(card)
-
-    def _show_picked(self, card: Card) -> None:
-        self._tabs.setCurrentIndex(0)
-        self._card_page.show_part(card.focus_stop())
-
-    def send(self) -> None:
-        self._bar.send()
-
     def undo(self) -> None:
         self._on_undo()
 
@@ -274,11 +206,6 @@ class RequestPane(QWidget):
             self._tabs.setCurrentIndex(1)
             self._payload_page.start_editing()
 
-    def write_note(self) -> None:
-        if self._card_page.note is not None:
-            self._tabs.setCurrentIndex(0)
-            self._card_page.note.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
     def show_tab(self, tab: TabName) -> None:
         self._tabs.setCurrentIndex(TABS.index(tab))
         if tab == "tree":
@@ -286,79 +213,12 @@ class RequestPane(QWidget):
                 self._calls.show_call(_call_id(self._pause))
             self._calls.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def leave(self) -> bool:
-        """Out of a field to the neutral frame; False if nothing in the pane had the focus in a field."""
-        focus = QApplication.focusWidget()
-        if focus is not None and is_field(focus) and self.isAncestorOf(focus):
-            self.focus_home()
-            return True
-        return False
-
-    def enter(self) -> None:
-        """Move the keyboard into the card, as Tab would: to its options, or with the caret into its field.
-
-        Where nothing can be answered it goes to the tabs: a locked field would keep the keys.
-        """
-        card = self._card_page.card if self.is_answerable else None
-        stop = card.focus_stop() if card is not None else None
-        if stop is not None:
-            self._tabs.setCurrentIndex(0)
-        (stop or self._tabs).setFocus(Qt.FocusReason.TabFocusReason)
-
-    def focus_home(self) -> None:
-        """Put the focus on the neutral frame: keys there neither type nor send."""
-        self._home.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Space and the page keys turn the pages of the card, unless a field or a control wants them."""
-        pages = _PAGES.get(Qt.Key(event.key()), 0)
-        if not pages or self._pages.currentWidget() is not self._card_page or is_field(QApplication.focusWidget()):
-            super().keyPressEvent(event)
-        elif event.key() == Qt.Key.Key_Space and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            self._card_page.turn(-pages)
-        elif event.key() == Qt.Key.Key_Space and self._bar.unseen:
-            self._card_page.show_rest()
-        else:
-            self._card_page.turn(pages)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.color("card"))
-        if self._production:
-            edge = self._theme.px(EDGE)
-            left = 0 if self.layoutDirection() == Qt.LayoutDirection.LeftToRight else self.width() - edge
-            painter.fillRect(left, 0, edge, self.height(), self._theme.color("production"))
-        painter.end()
-
     # Inside
 
-    def _build(self) -> None:
-        column = QVBoxLayout(self._home)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        tabs = QVBoxLayout()
-        tabs.setContentsMargins(self._theme.px(24), 0, self._theme.px(24), 0)
-        tabs.addWidget(self._tabs)
-        column.addWidget(self._head)
-        column.addLayout(tabs)
-        column.addWidget(Hairline(self._theme, self._home))
-        column.addWidget(self._pages, 1)
-        column.addWidget(self._bar)
-        self._whole.addWidget(self._empty)
-        self._whole.addWidget(self._home)
-        self._frame = QVBoxLayout(self)
-        self._frame.setContentsMargins(0, 0, 0, 0)
-        self._frame.addWidget(self._whole)
-
     def _connect(self) -> None:
-        self._tabs.currentChanged.connect(self._on_tab_changed)
-        self._head.title_fitted.connect(self._on_title_fitted)
         self._card_page.changed.connect(self._on_changed)
         self._card_page.payload_wanted.connect(self._on_payload_wanted)
-        self._card_page.unseen_changed.connect(self._bar.set_unseen)
         self._payload_page.edited.connect(self._on_edited)
-        self._payload_page.rebuilt.connect(self._chain)
-        self._calls.count_changed.connect(self._on_count_changed)
         self._calls.go_to_card.connect(self._on_go_to_card)
         self._bar.answer_requested.connect(self._on_answer)
         self._bar.answer_requested.connect(self.answer_requested)
@@ -367,9 +227,7 @@ class RequestPane(QWidget):
         self._bar.undo_requested.connect(self._on_undo)
         self._bar.retry_requested.connect(self._on_retry)
         self._bar.reload_requested.connect(self._on_reload)
-        self._bar.rest_requested.connect(self._on_rest)
         self._bar.next_requested.connect(self.go_to_pause)
-        self._bar.correct_requested.connect(self._on_correct)
 
     def _start(self, run_id: str | None, *, production: bool) -> None:
         """Forget what was shown."""
@@ -382,26 +240,7 @@ class RequestPane(QWidget):
         self._detail = None
         self._draft = None
         self._run_id = run_id
-        self._production = production
-        self._frame.setContentsMargins(self._theme.px(EDGE) if production else 0, 0, 0, 0)
-        self.update()
-
-    @Slot()
-    def _chain(self) -> None:
-        """The order of the Tab key: head, tabs, body from top to bottom, bar from left to right."""
-        pages = (self._card_page, self._payload_page, self._calls, self._decisions)
-        stops: list[QWidget] = []
-        for part in (self._head, self._tabs, *pages, self._bar):
-            stops += [part, *part.findChildren(QWidget)]
-        stops = [stop for stop in stops if stop.focusPolicy() != Qt.FocusPolicy.NoFocus]
-        for before, after in pairwise([self._home, *stops]):
-            self.setTabOrder(before, after)
-
-    def _take_focus(self) -> None:
-        """A page that is about to be replaced must not hand its focus to some button."""
-        focus = QApplication.focusWidget()
-        if focus is not None and self.isAncestorOf(focus):
-            self.focus_home()
+        self._set_production(production)
 
     def _show_run(self, detail: RunDetail) -> None:
         again = self._detail is not None and detail.run == self._detail.run
@@ -440,10 +279,6 @@ class RequestPane(QWidget):
             self.state_changed.emit()
 
     @Slot()
-    def _on_title_fitted(self) -> None:
-        self._card_page.repeat_question(self._head.is_title_cut)
-
-    @Slot()
     def _on_changed(self) -> None:
         if self._pause is not None:
             self._offer()
@@ -462,23 +297,12 @@ class RequestPane(QWidget):
             self._card_page.card.set_awake(awake)
         self.state_changed.emit()
 
-    @Slot(int)
-    def _on_tab_changed(self, tab: int) -> None:
-        focus = QApplication.focusWidget()
-        if focus is not None and self._pages.isAncestorOf(focus):
-            self.focus_home()
-        self._pages.setCurrentIndex(tab)
-
     @Slot()
     def _on_payload_wanted(self) -> None:
         if self._pause is not None and self._pause.allow_edits:
             self.edit()
         else:
             self._tabs.setCurrentIndex(1)
-
-    @Slot(int)
-    def _on_count_changed(self, count: int) -> None:
-        self._tabs.set_count(2, count or None)
 
     @Slot(str)
     def _on_go_to_card(self, call_id: str) -> None:
@@ -511,16 +335,6 @@ class RequestPane(QWidget):
         pause = self._fresh or self._pause
         if pause is not None:
             self.show_pause(pause, self._draft, self._detail, production=self._production)
-
-    @Slot()
-    def _on_correct(self) -> None:
-        self._tabs.setCurrentIndex(1)
-        self._payload_page.show_problem()
-
-    @Slot()
-    def _on_rest(self) -> None:
-        self._tabs.setCurrentIndex(0)
-        self._card_page.show_rest()
 
 
 def _call_id(pause: Pause) -> str:
