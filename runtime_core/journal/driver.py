@@ -42,6 +42,8 @@ def connect(
     try:
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
         db.execute(f"PRAGMA busy_timeout={busy_ms}")
+        if not path.stat().st_size:
+            db.execute("PRAGMA auto_vacuum=INCREMENTAL")
         _use_wal(db, busy_ms)
         db.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
         db.execute("PRAGMA foreign_keys=ON")

@@ -182,9 +182,8 @@ _FIRST_TRIGGERS: Final = (
 )
 
 
-
 def _second_format(db: Database) -> None:
-    """Legs and the code they ran, the code a run is to go on with, votes, trust, and what retention took away."""
+    """Legs and the code they ran, the code a run is to go on with, votes, trust, warnings, and what retention takes."""
     run = db.table("durable_run")
     for column, kind in (("leg_revision", str), ("resume_on", str), ("pruned_at", float)):
         run.add_column(column, kind)
@@ -214,15 +213,41 @@ def _second_format(db: Database) -> None:
         pk=("repo", "revision"),
         not_null={"needs", "who", "at"},
     )
+    db.table("durable_warning").create(
+        {"run_id": str, "kind": str, "text": str, "at": float},
+        pk=("run_id", "kind"),
+        not_null={"text", "at"},
+        foreign_keys=[("run_id", run.name, "id")],
+    )
+    # Ended runs whose rows are being taken away, piece by piece.
+    db.table("durable_pruning").create({"run_id": str}, pk="run_id", foreign_keys=[("run_id", run.name, "id")])
     for statement in _SECOND_INDICES:
         db.conn.execute(statement)
 
 
+BLOB_COLUMNS: Final = (
+    ("durable_run", "params"),
+    ("durable_run", "context"),
+    ("durable_run", "result"),
+    ("durable_run", "error"),
+    ("durable_entry", "value"),
+    ("durable_question", "spec"),
+    ("durable_question", "answer"),
+    ("durable_question", "edits"),
+    ("durable_vote", "value"),
+    ("durable_vote", "edits"),
+    ("durable_event", "body"),
+)
+"""Every column that may hold the key of a large value; the index of each tells at once whether it names one."""
+
 _SECOND_INDICES: Final = (
     "CREATE INDEX durable_question_due ON durable_question(expires_at) "
     "WHERE outcome IS NULL AND expires_at IS NOT NULL",
-    "CREATE INDEX durable_run_unpruned ON durable_run(finished_at) "
-    "WHERE finished_at IS NOT NULL AND pruned_at IS NULL",
+    "CREATE INDEX durable_run_unpruned ON durable_run(finished_at) WHERE finished_at IS NOT NULL AND pruned_at IS NULL",
+    *(
+        f"CREATE INDEX {table}_{column}_blob ON {table}({column}) WHERE typeof({column}) = 'blob'"
+        for table, column in BLOB_COLUMNS
+    ),
 )
 
 MIGRATIONS: Final[Sequence[Migration]] = (_first_format, _second_format)
