@@ -13,31 +13,29 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
-from inbox_app.cards.base import short_label
 from inbox_app.commands.base import TabName, ViewName
 from inbox_app.commands.registry import CommandAction, build_actions
-from inbox_app.commands.runs import withdraw
 from inbox_app.commands.sending import Sender
 from inbox_app.errors import sentence
-from inbox_app.gateway.base import Batch, Gateway, GatewayError, Health, Pause
-from inbox_app.models.wording import clock as time_of_day
-from inbox_app.models.wording import first_line
+from inbox_app.gateway.base import Batch, Gateway, Pause
 from inbox_app.state.drafts import Draft, Drafts
 from inbox_app.state.memory import Memory
 from inbox_app.state.outbox import Outbox, SendState
 from inbox_app.state.requests import Mark
 from inbox_app.theme.palettes import ThemeChoice
 from inbox_app.theme.theme import Theme
+from inbox_app.views import idle
 from inbox_app.views.history import History
 from inbox_app.views.inbox import Inbox
 from inbox_app.views.keys import key_groups
+from inbox_app.views.leaving import Leaving
+from inbox_app.views.link import Link
 from inbox_app.views.main_window import MainWindow
-from inbox_app.views.problems import problem_lines, problem_roots
 from inbox_app.views.reading import Reading
 from inbox_app.views.request_pane import RequestPane
+from inbox_app.views.run_acts import RunActs
 from inbox_app.views.undo_toast import UndoToast
-from inbox_app.widgets.dialogs import ChoiceDialog, ConfirmDialog, KeysDialog
-from inbox_app.widgets.hidden_text import reveal
+from inbox_app.widgets.dialogs import KeysDialog
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 
@@ -81,33 +79,25 @@ class Desk(QObject):
         self._drafts = drafts
         self._outbox = outbox
         self._clock = clock
-        self._gateway: Gateway | None = None
-        self._factory: Callable[[], Gateway] | None = None
-        self._health: Health | None = None
-        self._problem: GatewayError | None = None
         self._idle = ("", "")
-        self._heard_at = 0.0
-        self._stopping = False
-        self._closing = False
+        self._link = Link(self._take, spawn, clock, self)
         self._actions: Sequence[CommandAction] = ()
-        self._inbox = Inbox(window.inbox, self._current, spawn, self._memory, clock=clock, parent=self)
+        self._inbox = Inbox(window.inbox, self._link.current, spawn, self._memory, clock=clock, parent=self)
         self._history = History(
-            window.history, self._current, lambda: self._inbox.asking_runs, spawn, clock=clock, parent=self
+            window.history, self._link.current, lambda: self._inbox.asking_runs, spawn, clock=clock, parent=self
         )
-        self._reading = Reading(reading, self._current, self._inbox.get, spawn, drafts, outbox, self)
-        self._sender = Sender(outbox, drafts, self._gateway_of, spawn, clock=clock, parent=self)
+        self._reading = Reading(reading, self._link.current, self._inbox.get, spawn, drafts, outbox, self)
+        self._sender = Sender(outbox, drafts, self._link.gateway_of, spawn, clock=clock, parent=self)
         self._toast = UndoToast(window.toast, outbox, clock=clock, parent=self)
         self._ages = QTimer(self)
         self._ages.setInterval(AGES_MS)
         self._ages.start()
-        self._opening = QTimer(self)
-        self._opening.setSingleShot(True)
-        self._opening.setInterval(OPENING_MS)
-        self._opening.start()
         self._actions = build_actions(self, self)
         window.furnish(reading, self._actions)
-        window.may_close = self.may_close
+        self._acts = RunActs(theme, self._link.current, spawn, window)
         self._connect()
+        self._leaving = Leaving(theme, outbox, self._sender, window)
+        window.may_close = self._leaving.may_close
         self._show_all()
         self._show_idle()
         window.inbox.setFocus()
@@ -201,30 +191,8 @@ class Desk(QObject):
         self._pane.write_note()
 
     def cancel_run(self) -> None:
-        run_id = self.run_id
-        if run_id is None:
-            return
-        dialog = ConfirmDialog(
-            self._theme,
-            self.tr("Cancel this run?"),
-            self._cancel_words(run_id),
-            self.tr("Cancel the run"),
-            self.tr("Keep it"),
-            self._window,
-        )
-        dialog.setProperty("run", run_id)
-        dialog.confirmed.connect(self._on_cancel_confirmed)
-        dialog.open()
-
-    def _cancel_words(self, run_id: str) -> str:
-        """Which run ends, as a person knows it, and what that means."""
-        pause, run = self._pane.pause, self._reading.run
-        tool = pause.path[0] if pause and pause.path else run.tool if run else ""
-        lines = [self.tr("{0} ends as cancelled. Calls that have run are not undone.").format(reveal(tool) or run_id)]
-        if pause is not None:
-            question = first_line(reveal(pause.question)) or self.tr("No question text")
-            lines.append(self.tr("Its question is withdrawn: {0}").format(question))
-        return "\n\n".join([*lines, run_id])
+        if self.run_id is not None:
+            self._acts.ask_cancel(self.run_id, self._reading.run, self._pane.pause)
 
     def copy_run_id(self) -> None:
         if self.run_id is not None:
@@ -245,70 +213,24 @@ class Desk(QObject):
     def quit(self) -> None:
         self._window.close()
 
-    def may_close(self) -> bool:
-        """Ask first if an answer is still held; closing would take it back."""
-        held = [item.wish for item in self._outbox.all() if item.state == "held"]
-        if not held or self._stopping:
-            return True
-        wish = held[-1]
-        question = first_line(reveal(wish.pause.question)) or self.tr("No question text")
-        text = self.tr("“{0}” is the answer to “{1}”. It has not been sent.").format(short_label(wish.label), question)
-        if len(held) > 1:
-            text += " " + self.tr("{0} more are held.").format(len(held) - 1)
-        ways = (self.tr("Keep as draft"), self.tr("Send now"))
-        title = self.tr("An answer is still held")
-        dialog = ChoiceDialog(self._theme, title, text, ways, self.tr("Stay"), self._window)
-        dialog.chosen.connect(self._on_close_chosen)
-        dialog.rejected.connect(self._sender.start_clock)
-        self._sender.stop_clock()
-        dialog.open()
-        return False
-
     # The connection
 
     def connect_to(self, factory: Callable[[], Gateway]) -> None:
         """Build the gateway, open it and follow it. A failure is shown with a way to try again."""
-        self._factory = factory
-        self._spawn(self._serve(factory), "connection")
+        self._link.connect_to(factory)
 
     async def close(self) -> None:
         """Give up held answers to drafts, then let the gateway go. Parked runs stay parked."""
-        self._stopping = True
         self._ages.stop()
         self._sender.close()
-        if self._gateway is not None:
-            await self._gateway.close()
+        await self._link.close()
 
     def report(self, error: BaseException) -> None:
         """The one place for errors nobody else showed."""
         self._window.show_notice(self.tr("Something failed."), sentence(error))
 
-    async def _serve(self, factory: Callable[[], Gateway]) -> None:
-        self._problem, self._health = None, None
-        self._opening.start()
-        self._show_all()
-        try:
-            if self._gateway is not None:
-                await self._gateway.close()
-            self._gateway = gateway = factory()
-            await gateway.open()
-            async for batch in gateway.watch():
-                self._health = "live"
-                self._take(batch)
-            self._problem = GatewayError("CONNECTION_FAILED", self.tr("The runtime has stopped."))
-        except GatewayError as error:
-            self._problem = error
-        except Exception as error:
-            self._problem = GatewayError("INTERNAL_ERROR", sentence(error))
-            raise
-        finally:
-            self._health = "unreachable"
-            if not self._stopping:
-                self._show_all()
-
     def _take(self, batch: Batch) -> None:
         first = not self._inbox.loaded
-        self._heard_at = self._clock()
         self._inbox.take(batch, self._reading.pause_id)
         for pause in batch.opened:
             mark, until = self._mark_of(pause.id)
@@ -368,22 +290,7 @@ class Desk(QObject):
         self._reading.show_nothing(*self._idle)
 
     def _idle_words(self) -> tuple[str, str]:
-        """What is said where a question would be read: a heading, and what to do."""
-        if self._problem is not None:
-            listed = problem_lines(self._problem)
-            return self._unavailable(), self.tr("The list says why.") if listed else self._problem.message
-        if self._window.view == "history":
-            if self._history.has_rows:
-                return self.tr("Choose a run"), self.tr("J and K move through the list, Enter opens.")
-            return ("", "")
-        if not self._inbox.loaded:
-            return ("", "") if self._opening.isActive() else (self.tr("Opening the runtime…"), "")
-        if self._inbox.has_rows:
-            return self.tr("Choose a question"), self.tr("J and K move through the list, Enter opens.")
-        return self.tr("Nothing is waiting"), self.tr("Runs that go on or have ended are in the history.")
-
-    def _unavailable(self) -> str:
-        return self.tr("{0} is not available").format(self._connection)
+        return idle.reading_words(self._link, self._inbox, self._history, self._window.view)
 
     @Slot(str)
     def _on_stopped(self, pause_id: str) -> None:
@@ -410,25 +317,6 @@ class Desk(QObject):
         self._reading.refresh_outbox(pause_id)
         self._toast.refresh()
         self._refresh_actions()
-        if self._closing:
-            self._close_when_sent(pause_id)
-
-    @Slot(int)
-    def _on_close_chosen(self, way: int) -> None:
-        if way == 1:
-            self._closing = True
-            self._sender.send_now()
-        else:
-            self._sender.close()
-            self._window.close()
-
-    def _close_when_sent(self, pause_id: str) -> None:
-        """After `Send now`; an answer that was not taken keeps the window open."""
-        sending = self._outbox.get(pause_id)
-        if sending is not None and sending.state in ("failed", "refused"):
-            self._closing = False
-        elif not self._outbox.is_busy:
-            self._window.close()
 
     def _mark_of(self, pause_id: str) -> tuple[Mark, float | None]:
         sending = self._outbox.get(pause_id)
@@ -436,65 +324,20 @@ class Desk(QObject):
             return _MARKS[sending.state], sending.leaves_at
         return ("draft" if self._drafts.get(pause_id) else ""), None
 
-    @Slot()
-    def _on_cancel_confirmed(self) -> None:
-        run_id = self.sender().property("run")
-        self._spawn(self._cancel(run_id), f"cancel {run_id}")
-
-    async def _cancel(self, run_id: str) -> None:
-        if self._gateway is None:
-            return
-        refusal = await withdraw(self._gateway, run_id)
-        if refusal:
-            self._window.show_notice(self.tr("The run was not cancelled."), refusal)
-
-    def _current(self) -> Gateway | None:
-        return self._gateway
-
-    def _gateway_of(self, connection: str) -> Gateway:
-        if self._gateway is None:
-            raise GatewayError("CONNECTION_FAILED", self.tr("{0} is not connected.").format(connection))
-        return self._gateway
-
     # What stands around the list
 
     @Slot()
     def _show_all(self) -> None:
         """Counts, health and empty states, from what is known now."""
-        name = self._connection
+        link = self._link
         self._inbox.show_counts()
-        self._show_empty(name)
+        idle.show_empty(self._window.inbox.empty, link, self._inbox)
         if self._reading.is_idle and self._idle_words() != self._idle:
             self._show_idle()
         self._window.sidebar.show_waiting(self._inbox.waiting)
-        self._window.show_health(name, self._health, self._health_line(), self._inbox.waiting)
+        self._window.show_health(link.name, link.health, idle.health_line(link), self._inbox.waiting)
         self._show_place()
         self._refresh_actions()
-
-    def _show_empty(self, name: str) -> None:
-        empty = self._window.inbox.empty
-        if self._problem is not None:
-            lines = problem_lines(self._problem)
-            text = self._problem.message
-            if lines:
-                text = self.tr("Cannot be used: {0}").format(", ".join(problem_roots(self._problem)))
-            empty.show_text("triangle-alert", self._unavailable(), text, self.tr("Try again"), "failed", lines)
-        elif self._inbox.loaded:
-            text = self.tr("{0} was last heard at {1}. A question is listed here as soon as a run asks it.")
-            empty.show_text("inbox", self.tr("Nothing is waiting"), text.format(name, time_of_day(self._heard_at)))
-        elif self._opening.isActive():
-            empty.show_text("", "", "")
-        else:
-            empty.show_text("inbox", self.tr("Opening the runtime…"), "")
-
-    @property
-    def _connection(self) -> str:
-        return self._gateway.connection if self._gateway else self.tr("Built-in")
-
-    def _health_line(self) -> str:
-        if self._problem:
-            return self.tr("unreachable")
-        return self.tr("live · this computer") if self._health == "live" else self.tr("opening")
 
     def _show_place(self) -> None:
         bar, new = self._window.page_bar, self._inbox.new_count
@@ -515,9 +358,9 @@ class Desk(QObject):
 
     @Slot()
     def _on_empty_followed(self) -> None:
-        if self._problem and self._factory is not None:
+        if self._link.problem is not None:
             self._window.inbox.setFocus()
-            self.connect_to(self._factory)
+            self._link.retry()
 
     @Slot(str)
     def _on_page_failed(self, message: str) -> None:
@@ -550,4 +393,5 @@ class Desk(QObject):
         pane.state_changed.connect(self._refresh_actions)
         self._sender.changed.connect(self._on_sending_changed)
         self._ages.timeout.connect(self._on_ages_due)
-        self._opening.timeout.connect(self._show_all)
+        self._link.changed.connect(self._show_all)
+        self._acts.refused.connect(self._window.show_notice)
