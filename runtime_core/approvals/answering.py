@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from runtime_core.approvals.eligibility import eligible
+from runtime_core.approvals.deadlines import expiry, is_over, too_late
+from runtime_core.approvals.eligibility import may_answer
 from runtime_core.approvals.questions import handler_value, outcome, read
+from runtime_core.approvals.votes import counted, voted_already
 from runtime_core.journal.base import Answer, Recorded
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonError, JsonText, JsonValue, dumps, loads
@@ -19,15 +21,19 @@ _ANSWERABLE: Final = frozenset({"awaiting-input", "needs-attention", "runnable"}
 
 
 def judge(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
-    """The pause that ``answer`` closes, completed. ``pauses`` are all of the run's, oldest first.
+    """The pause that ``answer`` closes, completed, or still open if it takes more people, who are in ``votes``.
 
-    Raises `RuntimeFault`: VALIDATION_ERROR, not_awaiting_input, run_cancelled, pause_expired, pause_superseded,
-    answerer_not_allowed, content_changed, edits_not_allowed.
+    ``pauses`` are all of the run's, oldest first. Raises `RuntimeFault`: VALIDATION_ERROR, not_awaiting_input,
+    run_cancelled, pause_expired, pause_superseded, answerer_not_allowed, already_voted, content_changed,
+    edits_not_allowed, edits_invalid, votes_differ.
     """
+    now = time.time()
     value = _parse(answer.value, "value")
-    if answer.edits is not None:
-        _parse(answer.edits, "edits")
-    waiting = [pause for pause in pauses if pause.outcome is None]
+    edits = _parse(answer.edits, "edits") if answer.edits is not None else None
+    late = _late(pauses, answer, now)
+    if late is not None and run.status != "cancelled":
+        raise too_late(late, run.shown_status)
+    waiting = [pause for pause in pauses if pause.outcome is None and not is_over(pause, now)]
     if not waiting or run.status not in _ANSWERABLE:
         raise _not_waiting(run, pauses, answer)
     pause = _chosen(run, pauses, waiting, answer)
@@ -39,28 +45,29 @@ def judge(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
             pause_id=pause.id,
             fingerprint=pause.fingerprint,
         )
-    if answer.edits is not None and read(pause.spec).get("allowEdits") is not True:
-        raise RuntimeFault(
-            "edits_not_allowed",
-            f"The question {pause.id} does not allow edits. Answer without edits.",
-            status=run.shown_status,
-            pause_id=pause.id,
-        )
+    spec = read(pause.spec)
+    if answer.edits is not None:
+        _check_edits(run, pause, spec, edits)
     if pause.kind == "attention":
         _check_choice(pause, value)
-    return replace(
+    elif spec.get("inputType") == "text" and spec.get("allowEdits") is not True:
+        _check_text(pause, spec, value)
+    answered = replace(
         pause,
         outcome=outcome(pause.kind, pause.spec, answer.value),
         answer=answer.value,
         edits=answer.edits,
         note=answer.note,
         answered_by=answer.who,
-        answered_at=time.time(),
+        answered_at=now,
     )
+    return counted(pause, answered, run.shown_status)
 
 
 def recorded(pause: PauseRow) -> Recorded:
-    """What becomes of the call an answered pause stands for (decision 13 for calls that need attention)."""
+    """What becomes of the call of a pause that was answered or expired (decision 13 for calls that need attention)."""
+    if pause.outcome == "expired":
+        return expiry(pause)
     if pause.kind != "attention":
         return Recorded("ok", handler_value(pause))
     assert pause.answer is not None
@@ -98,13 +105,29 @@ def _chosen(run: RunRow, pauses: Sequence[PauseRow], waiting: Sequence[PauseRow]
         candidates = waiting
     reason = ""
     for pause in candidates:
-        allowed, why = eligible(pause.spec, answer.who, pause.requested_by)
+        allowed, why = may_answer(pause, answer.who)
         if allowed:
             return pause
         reason = reason or why
-    raise RuntimeFault(
-        "answerer_not_allowed", reason, status=run.shown_status, pause_id=candidates[0].id, reason=reason
+    first, status = candidates[0], run.shown_status
+    raise voted_already(first, answer.who, status, reason) or RuntimeFault(
+        "answerer_not_allowed", reason, status=status, pause_id=first.id, reason=reason
     )
+
+
+def _late(pauses: Sequence[PauseRow], answer: Answer, now: float) -> PauseRow | None:
+    """The question the answer is for, if its deadline has passed, whether or not that was acted on yet.
+
+    Without a pause id it is the last one that expired, if nothing else is open and nobody answered after it.
+    """
+    over = [pause for pause in pauses if pause.outcome == "expired" or is_over(pause, now)]
+    if answer.pause_id is not None:
+        return next((pause for pause in over if pause.id == answer.pause_id), None)
+    if any(pause.outcome is None and pause not in over for pause in pauses):
+        return None
+    decided = [pause for pause in pauses if pause in over or pause.outcome in ("answered", "refused")]
+    last = max(decided, key=lambda pause: pause.answered_at or now, default=None)
+    return last if last in over else None
 
 
 def _not_waiting(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> RuntimeFault:
@@ -115,7 +138,9 @@ def _not_waiting(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> Run
             "run_cancelled", f"Session {run.id} was cancelled{by} at {iso(run.finished_at)}.", **details
         )
     if run.status == "expired":
-        return RuntimeFault("pause_expired", f"The question of session {run.id} expired.", status="expired")
+        return RuntimeFault(
+            "pause_expired", f"Session {run.id} expired: a question was not answered in time.", status="expired"
+        )
     closed = [pause for pause in pauses if pause.outcome in ("answered", "refused")]
     named = [pause for pause in closed if pause.id == answer.pause_id]
     last = max(named or closed, key=lambda pause: pause.answered_at or 0.0, default=None)
@@ -129,10 +154,6 @@ def _not_waiting(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> Run
 
 def _not_open(run: RunRow, pauses: Sequence[PauseRow], pause_id: str) -> RuntimeFault:
     pause = next((pause for pause in pauses if pause.id == pause_id), None)
-    if pause is not None and pause.outcome == "expired":
-        return RuntimeFault(
-            "pause_expired", f"The question {pause_id} expired.", status=run.shown_status, pause_id=pause_id
-        )
     answered = pause if pause is not None and pause.outcome in ("answered", "refused") else None
     return RuntimeFault(
         "pause_superseded",
@@ -152,6 +173,41 @@ def _who(pause: PauseRow | None) -> dict[str, Any]:
 
 def _by_whom(pause: PauseRow | None) -> str:
     return f" {pause.answered_by} answered at {iso(pause.answered_at)}." if pause is not None else ""
+
+
+def _check_edits(run: RunRow, pause: PauseRow, spec: dict[str, JsonValue], edits: JsonValue) -> None:
+    if spec.get("allowEdits") is not True:
+        raise RuntimeFault(
+            "edits_not_allowed",
+            f"The question {pause.id} does not allow edits. Answer without edits.",
+            status=run.shown_status,
+            pause_id=pause.id,
+        )
+    problem = _problem(spec, edits, "edits")
+    if problem is not None:
+        raise RuntimeFault(
+            "edits_invalid",
+            f"edits do not fit the schema of the question {pause.id}: {problem}",
+            status=run.shown_status,
+            pause_id=pause.id,
+        )
+
+
+def _check_text(pause: PauseRow, spec: dict[str, JsonValue], value: JsonValue) -> None:
+    problem = _problem(spec, value, "value")
+    if problem is not None:
+        raise RuntimeFault(
+            "VALIDATION_ERROR", f"value: does not fit the schema of the question {pause.id}: {problem}", key="value"
+        )
+
+
+def _problem(spec: dict[str, JsonValue], value: JsonValue, what: str) -> str | None:
+    schema = spec.get("schema")
+    if not isinstance(schema, dict):
+        return None
+    from runtime_core.repo.params import check_value  # with jsonschema: only for questions that have a schema
+
+    return check_value(schema, value, what=what, whose="the schema of the question")
 
 
 def _check_choice(pause: PauseRow, value: JsonValue) -> None:

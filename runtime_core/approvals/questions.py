@@ -6,11 +6,12 @@ keys, ``question`` and ``inputType`` always present, keys we do not know kept, J
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final, Literal, cast
 
 from runtime_core.wire.json import JsonText, JsonValue, digest, dumps, loads
-from runtime_core.wire.runs import PauseOutcome, PauseRow, iso
+from runtime_core.wire.runs import PauseOutcome, PauseRow, instant, iso
 
 AskKind = Literal["input", "approval"]
 
@@ -73,6 +74,7 @@ def question(kind: AskKind, args: JsonText) -> JsonText:
             asked.pop(name, None)
         else:
             asked[name] = check(kind, name, asked[name])
+    _check_together(kind, asked)
     if not str(asked.get("question", "")).strip():
         raise QuestionError(kind, "prompt" if kind == "approval" else "question", "is missing; it must be a text")
     spec: dict[str, JsonValue] = {"question": asked.pop("question")}
@@ -107,6 +109,12 @@ def read(spec: JsonText) -> dict[str, JsonValue]:
     return cast("dict[str, JsonValue]", loads(spec))
 
 
+def quorum(spec: JsonText) -> int:
+    """How many people have to give the same answer."""
+    needed = read(spec).get("quorum", 1)
+    return needed if isinstance(needed, int) else 1
+
+
 def approved(value: JsonValue) -> bool:
     """Whether a posted value approves (decision 5): everything that does not say so does not."""
     if isinstance(value, dict):
@@ -126,24 +134,40 @@ def outcome(kind: str, spec: JsonText, value: JsonText) -> PauseOutcome:
 
 
 def handler_value(pause: PauseRow) -> JsonText:
-    """What the handler's call returns for an answered pause (decisions 5 and 6). ``respondedAt`` is ISO 8601."""
+    """What the handler's call returns for an answered pause (decisions 5 and 6). ``respondedAt`` is ISO 8601.
+
+    Where the question took several people, ``votes`` holds what each of them said, in the order they did.
+    """
     assert pause.answer is not None
-    value = loads(pause.answer)
-    note = pause.note
+    returned = _returned(pause.kind, loads(pause.answer), pause.note)
+    if pause.edits is not None:
+        returned["edits"] = loads(pause.edits)
+    returned["respondedBy"] = pause.answered_by
+    returned["respondedAt"] = iso(pause.answered_at)
+    if pause.votes:
+        returned["votes"] = [
+            {"respondedBy": vote.who, **({"note": vote.note} if vote.note else {}), "respondedAt": iso(vote.at)}
+            for vote in pause.votes
+        ]
+    return dumps(returned)
+
+
+def expired_value(kind: str, value: JsonValue) -> JsonText:
+    """What the handler's call returns when nobody answered in time and the author wrote ``onExpire: {"value": …}``."""
+    return dumps({**_returned(kind, value, None), "expired": True})
+
+
+def _returned(kind: str, value: JsonValue, note: str | None) -> dict[str, JsonValue]:
     returned: dict[str, JsonValue] = {}
-    if pause.kind == "approval":
+    if kind == "approval":
         returned["approved"] = approved(value)
         if isinstance(value, dict) and isinstance(value.get("note"), str):
             note = cast("str", value["note"])
     else:
         returned["value"] = value
-    if pause.edits is not None:
-        returned["edits"] = loads(pause.edits)
-    returned["respondedBy"] = pause.answered_by
     if note is not None:
         returned["note"] = note
-    returned["respondedAt"] = iso(pause.answered_at)
-    return dumps(returned)
+    return returned
 
 
 def _text(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
@@ -164,6 +188,55 @@ def _user_ids(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
     for index, user in enumerate(value):
         _text(kind, f"{key}[{index}]", user)
     return value
+
+
+def _time(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
+    negative = isinstance(value, int | float) and value < 0
+    if instant(value) is None or negative:
+        raise QuestionError(kind, key, f"must be an ISO time or milliseconds since 1970, not {_shown(value)}")
+    return value
+
+
+def _duration(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise QuestionError(kind, key, f"must be a number of milliseconds, 0 or more, not {_shown(value)}")
+    return value
+
+
+def _on_expire(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
+    if value != "fail" and not (isinstance(value, dict) and value.keys() == {"value"}):
+        raise QuestionError(kind, key, f'must be "fail" or {{"value": …}}, not {_shown(value)}')
+    return value
+
+
+def _quorum(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise QuestionError(kind, key, f"must be a whole number of people, 1 or more, not {_shown(value)}")
+    return value
+
+
+def _schema(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
+    from runtime_core.repo.params import check_schema  # with jsonschema: only for questions that have one
+
+    if not isinstance(value, dict):
+        raise QuestionError(kind, key, f"must be a JSON Schema, an object, not {_name(value)}")
+    for problem in check_schema(value):
+        if not problem.tolerable:
+            where = ".".join([key, *map(str, problem.key)])
+            raise QuestionError(kind, where, f"is not a usable JSON Schema: {problem.message}")
+    return value
+
+
+def _check_together(kind: AskKind, asked: dict[str, JsonValue]) -> None:
+    if "expiresAt" in asked and "timeoutMs" in asked:
+        raise QuestionError(kind, "expiresAt", "and timeoutMs were both given; one of them is enough")
+    quorum = asked.get("quorum", 1)
+    answerers = asked.get("eligibleAnswerers")
+    if isinstance(answerers, list) and isinstance(quorum, int) and quorum > 1:
+        excluded = cast("list[JsonValue]", asked.get("excludeAnswerers") or [])
+        people = len({str(user) for user in answerers} - {str(user) for user in excluded})
+        if people < quorum:
+            raise QuestionError(kind, "quorum", f"needs {quorum} people, but only {people} may answer")
 
 
 def _options(kind: AskKind, key: str, value: JsonValue) -> JsonValue:
@@ -201,6 +274,11 @@ def _name(value: JsonValue) -> str:
     return "an object" if isinstance(value, dict) else "a number"
 
 
+def _shown(value: JsonValue) -> str:
+    text = dumps(value)
+    return text if len(text) <= 60 else _name(value)
+
+
 _Check = Callable[[AskKind, str, JsonValue], JsonValue]
 
 _OPTION_CHECKS: Final[dict[str, _Check]] = {"label": _text, "sub": _text, "recommended": _flag}
@@ -211,4 +289,9 @@ _CHECKS: Final[dict[str, _Check]] = {
     "allowEdits": _flag,
     "eligibleAnswerers": _user_ids,
     "excludeAnswerers": _user_ids,
+    "expiresAt": _time,
+    "timeoutMs": _duration,
+    "onExpire": _on_expire,
+    "quorum": _quorum,
+    "schema": _schema,
 }

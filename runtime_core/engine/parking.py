@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from runtime_core.wire.json import JsonText, loads
-from runtime_core.wire.runs import CallKind, Entry, PauseRow, RunStatus, SlotPath
+from runtime_core.wire.runs import LATEST, CallKind, Entry, PauseRow, RunStatus, SlotPath, instant
 
 
 @dataclass(slots=True)
@@ -57,8 +56,6 @@ def _below(path: SlotPath, slots: Iterable[SlotPath]) -> Iterator[SlotPath]:
 SHORT_WAIT_S = 1.0
 """A timer shorter than this is waited for in process."""
 
-_LATEST = 253402300799.0  # the last second of the year 9999
-
 
 def due_time(kind: CallKind, args: JsonText, now: float) -> float:
     """When a ``sleepUntil`` (ISO text or milliseconds since the epoch) or a timer (milliseconds from now) is over.
@@ -66,15 +63,10 @@ def due_time(kind: CallKind, args: JsonText, now: float) -> float:
     Raises `ValueError` with a sentence for the handler.
     """
     value = loads(args)
-    if isinstance(value, str) and kind == "sleep":
-        try:
-            at = datetime.fromisoformat(value)
-        except ValueError:
-            raise ValueError(f"sleepUntil needs a date, an ISO time or milliseconds, not {args}") from None
-        return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LATEST * 1000:
+    at = instant(value) if kind == "sleep" or not isinstance(value, str) else None
+    if at is None:
         raise ValueError(f"sleepUntil needs a date, an ISO time or milliseconds, not {args}")
-    return min(float(value) / 1000 + (now if kind == "timer" else 0), _LATEST)
+    return min(at + (now if kind == "timer" else 0), LATEST)
 
 
 def due_of(intent: Entry) -> float:

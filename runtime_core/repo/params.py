@@ -22,7 +22,7 @@ from referencing.jsonschema import DRAFT202012, SchemaRegistry
 from runtime_core.repo.bundle import Tool
 from runtime_core.repo.position import show_key
 from runtime_core.repo.regex import UnsupportedPattern, compile_javascript
-from runtime_core.wire.json import JsonError, JsonText, Number, dumps, loads
+from runtime_core.wire.json import JsonError, JsonText, JsonValue, Number, dumps, loads
 
 Key = tuple[str | int, ...]
 
@@ -48,12 +48,20 @@ def check_params(tool: Tool, params: JsonText) -> str | None:
         value = loads(params)
     except JsonError as error:
         return f"the parameters are not valid JSON: {error}"
+    return check_value(tool.parameters, value, what="the parameters", whose=f"the schema of {tool.name}")
+
+
+def check_value(schema: Mapping[str, Any], value: JsonValue, *, what: str, whose: str) -> str | None:
+    """Why ``value`` does not fit the schema, as one sentence with the path of the value, or None if it does.
+
+    ``what`` and ``whose`` are what the sentence calls the value and the schema.
+    """
     try:
-        error = next(_compiled(tool.parameters).iter_errors(_exact(value)), None)
+        error = next(_compiled(schema).iter_errors(_exact(value)), None)
     except RecursionError:
-        return "the parameters are nested too deeply to be checked"
+        return f"{what} are nested too deeply to be checked"
     except Unresolvable as unresolved:
-        return f"the schema of {tool.name} refers to {unresolved.ref}, which does not exist"
+        return f"{whose} refers to {unresolved.ref}, which does not exist"
     return None if error is None else _sentence(error)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
@@ -47,6 +48,26 @@ def iso(at: float | None) -> str | None:
     if at is None:
         return None
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+EARLIEST: Final = -62135596800.0
+LATEST: Final = 253402300799.0
+"""The first second of the year 1 and the last of the year 9999."""
+
+
+def instant(value: JsonValue) -> float | None:
+    """A date, an ISO 8601 time (UTC unless it says otherwise) or milliseconds since the epoch, as seconds since then.
+
+    None for anything else, and for a time that no calendar holds.
+    """
+    at = float("nan")
+    if isinstance(value, str):
+        with suppress(ValueError):
+            read = datetime.fromisoformat(value)
+            at = (read if read.tzinfo is not None else read.replace(tzinfo=UTC)).timestamp()
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        at = float(value) / 1000 if abs(value) < LATEST * 1000 else at
+    return at if EARLIEST <= at <= LATEST else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +131,23 @@ PauseOutcome = Literal["answered", "refused", "expired", "cancelled", "supersede
 
 
 @dataclass(frozen=True, slots=True)
+class Vote:
+    """What one person answered to a question that takes several; ``value`` and ``edits`` JSON text, as posted."""
+
+    who: str
+    value: JsonText
+    edits: JsonText | None
+    note: str | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class PauseRow:
     """One question of a run, open while ``outcome`` is None.
 
-    ``spec`` is what the handler asked (`PauseSpec.to_json`), ``path`` the names from the top tool down to the asker.
+    ``spec`` is what the handler asked (see `approvals.questions`), ``names`` those from the top tool down to the asker.
+    ``expires_at`` is set when the question is first asked and stays. ``votes``, oldest first, only where the question
+    takes several people. ``answered_at``: when it was closed, whoever or whatever closed it.
     """
 
     id: str
@@ -135,9 +169,16 @@ class PauseRow:
     answered_at: float | None = None
     scope: str = ""
     parent_session: str | None = None
+    votes: tuple[Vote, ...] = ()
 
     def to_wire(self, *, status: str = "awaiting-input") -> dict[str, Any]:
-        """The pause object of decisions 1 and 21; unset arguments of the question are present as null."""
+        """The pause object of decisions 1 and 21; unset arguments of the question are present as null.
+
+        ``on_expire``: ``"fail"`` or ``{"value": …}``, null without a deadline. ``votes``: ``{"needed", "given",
+        "by"}``, ``by`` the user ids in the order they answered; null if one person is enough. A closed pause also has
+        ``outcome`` (`PauseOutcome`), ``value`` (null if nobody answered), ``note``, ``answered_by`` (for a cancelled
+        one: who cancelled) and ``answered_at`` (when it closed), and ``edits`` if there were any.
+        """
         spec = loads(self.spec)
         assert isinstance(spec, dict)
         wire: dict[str, Any] = {
@@ -165,6 +206,10 @@ class PauseRow:
             "created_at": iso(self.asked_at),
             "expires_at": iso(self.expires_at),
             "on_expire": spec.get("onExpire", "fail") if self.expires_at is not None else None,
+            "votes": self._votes(spec.get("quorum")),
+            "schema": spec.get("schema"),
+            "title": spec.get("title"),
+            "links": spec.get("links"),
         }
         if self.outcome is not None:
             wire["outcome"] = self.outcome
@@ -175,6 +220,11 @@ class PauseRow:
             wire["answered_by"] = self.answered_by
             wire["answered_at"] = iso(self.answered_at)
         return wire
+
+    def _votes(self, quorum: JsonValue) -> dict[str, Any] | None:
+        if not isinstance(quorum, int) or quorum < 2:
+            return None
+        return {"needed": quorum, "given": len(self.votes), "by": [vote.who for vote in self.votes]}
 
 
 @dataclass(frozen=True, slots=True)
