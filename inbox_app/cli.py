@@ -260,7 +260,8 @@ def _open_window(data: Path, agents: Sequence[Path], model: str | None) -> int:
     def gateway() -> Gateway:
         from inbox_app.gateway.embedded import EmbeddedGateway
 
-        return EmbeddedGateway(data, repositories=[path.expanduser().absolute() for path in agents], model=model)
+        roots = [path.expanduser().absolute() for path in agents]
+        return EmbeddedGateway(data, repositories=roots, model=model, settings=cli_session.settings())
 
     return run_window(gateway, desk_file=data / "desk.db")
 

@@ -17,10 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from inbox_app.desktop.paths import config_file
 from inbox_app.gateway.base import GatewayError
 
 if TYPE_CHECKING:
     from inbox_app.gateway.embedded import EmbeddedGateway
+    from runtime_core.wire.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 DONE: Final = 0
 REFUSED: Final = 1
@@ -59,7 +63,13 @@ def with_gateway(options: Options, work: Callable[[EmbeddedGateway], Awaitable[i
 async def _with_gateway(options: Options, work: Callable[[EmbeddedGateway], Awaitable[int]]) -> int:
     from inbox_app.gateway.embedded import EmbeddedGateway
 
-    gateway = EmbeddedGateway(options.data, model=options.model, identity=options.identity, wait_s=None)
+    gateway = EmbeddedGateway(
+        options.data,
+        model=options.model,
+        identity=options.identity,
+        wait_s=None,
+        settings=settings(quiet=options.as_json),
+    )
     await gateway.open()
     grace_s = _INTERRUPTED_GRACE_S
     try:
@@ -69,6 +79,19 @@ async def _with_gateway(options: Options, work: Callable[[EmbeddedGateway], Awai
         return code
     finally:
         await gateway.close(grace_s=grace_s)
+
+
+def settings(*, quiet: bool = False) -> Settings:
+    """What the person's ``config.toml`` says; what it says in vain is told on the error stream and in the log."""
+    from runtime_core.config import load
+
+    file, is_named = config_file()
+    config = load(file, must_exist=is_named)
+    for warning in config.warnings:
+        _log.warning("%s", warning)
+        if not quiet:
+            complain(f"warning: {warning}")
+    return config.settings
 
 
 def log_to(data: Path) -> None:

@@ -10,6 +10,7 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["QT_SCALE_FACTOR"] = "1"
 os.environ["QT_API"] = "pyside6"
 os.environ.pop("QT_STYLE_OVERRIDE", None)
+os.environ["OPERATOR_INBOX_CONFIG"] = os.devnull
 
 
 def pytest_configure(config: pytest.Config) -> None:

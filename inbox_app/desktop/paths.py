@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import platformdirs
+
+CONFIG_VARIABLE = "OPERATOR_INBOX_CONFIG"
+"""Names another configuration file than the platform's."""
 
 
 def data_folder(chosen: Path | None = None) -> Path:
@@ -12,6 +16,14 @@ def data_folder(chosen: Path | None = None) -> Path:
     if chosen is not None:
         return chosen.expanduser().absolute()
     return platformdirs.user_data_path("operator-inbox", appauthor=False)
+
+
+def config_file() -> tuple[Path, bool]:
+    """The file with a person's settings, and whether it was named and so has to exist."""
+    named = os.environ.get(CONFIG_VARIABLE)
+    if named:
+        return Path(named).expanduser().absolute(), True
+    return platformdirs.user_config_path("operator-inbox", appauthor=False) / "config.toml", False
 
 
 def samples_folder() -> Path:

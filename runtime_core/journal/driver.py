@@ -6,15 +6,13 @@ import sqlite3
 import sys
 import time
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.settings import Durability
 
 Connection: TypeAlias = sqlite3.Connection
 DriverError: TypeAlias = sqlite3.Error
-
-Durability = Literal["full", "relaxed"]
-"""``full``: an acknowledged commit survives power loss. ``relaxed``: only the end of the process."""
 
 BUSY_MS: Final = 5000
 

@@ -17,7 +17,6 @@ from runtime_core.journal.driver import (
     BUSY_MS,
     Connection,
     DriverError,
-    Durability,
     connect,
     fault,
     pragma,
@@ -28,6 +27,7 @@ from runtime_core.journal.schema import migrate
 from runtime_core.journal.writer import Writer
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, Span
+from runtime_core.wire.settings import Durability
 
 T = TypeVar("T")
 

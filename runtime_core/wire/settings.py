@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
-KIB = 1024
-MIB = 1024 * 1024
+KIB: Final = 1024
+MIB: Final = 1024 * 1024
+
+Durability = Literal["full", "relaxed"]
+"""``full``: an acknowledged commit survives power loss. ``relaxed``: only the end of the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,6 @@ class Settings:
 
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
-    durability: Literal["full", "relaxed"] = "full"
+    durability: Durability = "full"
     strict: bool = False
     replay_twice: bool = False

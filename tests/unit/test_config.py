@@ -1,0 +1,126 @@
+"""What a ``config.toml`` may hold, and what is said about everything else in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from runtime_core.config import Config, defaults, load, read
+from runtime_core.wire.settings import Limits, Retention, Settings
+from tests.architecture.lints import ROOT
+
+FILE = Path("config.toml")
+PAGE = (ROOT / "resources/docs/settings.md").read_text(encoding="utf-8")
+EXAMPLE = PAGE.partition("```toml\n")[2].partition("```")[0]
+
+
+def warning(text: str) -> str:
+    (only,) = read(text, FILE).warnings
+    return only
+
+
+def test_every_setting_can_be_set() -> None:
+    text = """
+    [limits]
+    entries = 5
+    value = 2048
+    run = 4096
+    branches = 2
+    question = 100
+    [retention]
+    journal_days = 0.5
+    [journal]
+    durability = "relaxed"
+    [development]
+    strict = true
+    replay_twice = true
+    """
+    wanted = Settings(Limits(5, 2048, 4096, 2, 100), Retention(0.5), "relaxed", strict=True, replay_twice=True)
+    assert read(text, FILE) == Config(wanted)
+    changed = {
+        key for table, keys in defaults().items() for key, value in keys.items() if _value(wanted, table, key) != value
+    }
+    assert changed == {key for keys in defaults().values() for key in keys}
+
+
+def _value(settings: Settings, table: str, key: str) -> object:
+    return getattr(getattr(settings, table, settings), key)
+
+
+def test_the_documented_example_names_every_key_with_its_default() -> None:
+    assert read(EXAMPLE, FILE) == Config(Settings())
+    without_comments = re.sub(r"#.*", "", EXAMPLE)
+    named = {
+        (table, key)
+        for table, body in re.findall(r"\[(\w+)\]([^\[]*)", without_comments)
+        for key in re.findall(r"^(\w+) =", body, re.MULTILINE)
+    }
+    assert named == {(table, key) for table, keys in defaults().items() for key in keys}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[limits]\n\nentires = 3", "config.toml, line 3: limits.entires is unknown and has no effect. Did you mean"),
+        ("[limits]\nzzz = 3", "Known are: entries, value, run, branches, question."),
+        ("[limit]\nentries = 3", 'line 1: limit is no table of this file and has no effect. Did you mean "limits"?'),
+        ("speed = 3", "line 1: speed is no key of this file and has no effect. Known are: limits, "),
+        ("limits = 3", "line 1: limits must be a table: write [limits] on a line of its own"),
+        ("[limits]\nentries = 0", "line 2: limits.entries must be a whole number from 1 to 1000000, not 0"),
+        ("[limits]\nentries = true", "not True"),
+        ("[limits]\nentries = 3.0", "not 3.0"),
+        ("[limits]\nvalue = 9000000", "from 1024 to 8388608, not 9000000"),
+        ("[retention]\njournal_days = -1", "line 2: retention.journal_days must be a number of days"),
+        ("[retention]\njournal_days = nan", "not nan"),
+        ("[journal]\ndurability = 'fast'", "line 2: journal.durability must be 'full' or 'relaxed', not 'fast'"),
+        ("[development]\nstrict = 'yes'", "line 2: development.strict must be true or false, not 'yes'"),
+        ("limits.entries = 'x'", "line 1: limits.entries must be"),
+        ("\nlimits = { entries = 'x' }", "line 2: limits.entries must be"),
+        ("[ 'limits' ]\n\"entries\" = 'x'", "line 2: limits.entries must be"),
+        (f"[journal]\ndurability = '{'x' * 1000}'", "xxx…; its default stays in force."),
+    ],
+)
+def test_what_has_no_effect_is_named_with_its_line(text: str, said: str) -> None:
+    assert said in warning(text)
+    assert read(text, FILE).settings == Settings()
+
+
+def test_the_rest_of_a_file_counts_all_the_same() -> None:
+    found = read("[limits]\nentries = 7\nvalue = 'big'\nmore = 1\n", FILE)
+    assert found.settings == Settings(limits=Limits(entries=7))
+    assert len(found.warnings) == 2
+
+
+@pytest.mark.parametrize("text", ["[limits", "entries = ", "a = 1\na = 2"])
+def test_text_that_is_not_toml_means_the_defaults(text: str) -> None:
+    assert "config.toml: it is not TOML: " in warning(text)
+    assert read(text, FILE).settings == Settings()
+
+
+def test_a_file_that_is_not_there_is_no_news_unless_somebody_named_it(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    assert load(file) == Config(Settings())
+    (said,) = load(file, must_exist=True).warnings
+    assert f"{file}: it is not there" in said
+
+
+def test_a_file_that_cannot_be_read_means_the_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(b"[limits]\nentries = 3 # \xff\n")
+    assert "not UTF-8 text (byte 23)" in load(file).warnings[0]
+    file.unlink()
+    file.mkdir()
+    assert "cannot be read (Is a directory)" in load(file).warnings[0]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(b"\xef\xbb\xbf[limits]\nentries = 3\n")
+    assert load(file) == Config(Settings(limits=Limits(entries=3)))
+
+
+def test_no_settings_of_the_person_who_runs_the_tests_are_used() -> None:
+    assert os.environ["OPERATOR_INBOX_CONFIG"] == os.devnull
