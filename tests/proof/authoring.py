@@ -48,14 +48,16 @@ class Program:
 
     @property
     def children(self) -> Sequence[Op]:
-        """Operations that are durable tools of their own."""
-        return [op for op in walk(self.body) if op.kind == "child"]
+        """Operations that are durable tools of their own, but for those in such tools."""
+        return [op for op in walk(self.body, into=False) if op.kind == "child"]
 
 
-def walk(op: Op) -> Iterator[Op]:
+def walk(op: Op, *, into: bool = True) -> Iterator[Op]:
+    """An operation and all below it; ``into``: also those of durable children."""
     yield op
-    for inner in op.inner:
-        yield from walk(inner)
+    if into or op.kind != "child":
+        for inner in op.inner:
+            yield from walk(inner, into=into)
 
 
 class Author:
@@ -94,7 +96,7 @@ class Author:
             return Op("try", self._id("t"), self._chance.randint(0, 2), parts)
         if pick < 0.96 or levels == 0:
             return Op("either", self._id("e"), inner=(self._op(depth - 1, levels), self._op(depth - 1, levels)))
-        return Op("child", f"{self._name}{self._id('c')}", inner=(self._op(depth, levels - 1),))
+        return Op("child", f"{self._name}_{self._id('c')}", inner=(self._op(depth, levels - 1),))
 
     def _leaf(self, *kinds: str) -> Op:
         kind = self._chance.choice(kinds or LEAVES)

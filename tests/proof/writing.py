@@ -22,7 +22,9 @@ TYPESCRIPT = {
     "once": "const $v = await ctx.callTool('once', {id: $L});",
     "boom": "let $v;\ntry { $v = await ctx.callTool('boom', {id: $L}); } catch (e) { $v = said(e); }",
     "step": "const $v = await ctx.step($L, () => 'did ' + $L);",
-    "badstep": "let $v;\ntry { await ctx.step($L, () => { throw new Error('bad ' + $L); }); } catch (e) { $v = said(e); }",
+    "badstep": """
+let $v;
+try { await ctx.step($L, () => { throw new Error('bad ' + $L); }); } catch (e) { $v = said(e); }""",
     "ask": "const $v = (await ctx.requestInput($L)).value;",
     "lost": f"const $v = (await ctx.requestInput('{LOST}' + $L)).value;",
     "approve": "const $v = (await ctx.waitForApproval($L)).approved;",
@@ -60,7 +62,9 @@ try {
     "oops2": "await ctx.callTool('boom', {id: $L});",
     "either": """
 let $v;
-if ((await ctx.requestInput($L)).value === 'left') {
+const asked$v = (await ctx.requestInput($L)).value;
+trace.push($L);
+if (asked$v === 'left') {
   <0>
   $v = $0;
 } else {
@@ -123,7 +127,9 @@ finally:
     "oops1": "raise ValueError('oops')",
     "oops2": "await ctx.call_tool('boom', {'id': $L})",
     "either": """
-if (await ctx.request_input($L))['value'] == 'left':
+asked$v = (await ctx.request_input($L))['value']
+trace.append($L)
+if asked$v == 'left':
   <0>
   $v = $0
 else:
@@ -143,13 +149,14 @@ return {'value': $0, 'trace': trace}""",
 
 TEMPLATES: Mapping[Language, Mapping[str, str]] = {"ts": TYPESCRIPT, "py": PYTHON}
 _BRANCHING = {"all", "race", "limit"}
-_UNTRACED = {"row", "all", "race", "limit", "loop", "try", "branch"}
+_UNTRACED = {"row", "all", "race", "limit", "loop", "try", "branch", "either"}
 _BLOCK = re.compile(r"^( *)<(\d)>$", re.MULTILINE)
 _WORD = re.compile(r"\$(each|fails|oops|id|\w)")
 
 
 class _Writer:
     def __init__(self, language: Language) -> None:
+        self._language: Language = language
         self._templates = TEMPLATES[language]
         self._count = 0
 
@@ -162,9 +169,11 @@ class _Writer:
         """The code of an operation, and the variable its value is in."""
         self._count += 1
         name = f"v{self._count}"
+        inner = () if op.kind == "child" else op.inner
         inner_s = f"s{name}" if op.kind == "loop" else s
-        parts = [self._branch(part, s) if op.kind in _BRANCHING else self.op(part, inner_s) for part in op.inner]
-        words = {"v": name, "L": f"'{op.id}' + {s}", "n": str(op.number), "s": s, "id": op.id}
+        parts = [self._branch(part, s) if op.kind in _BRANCHING else self.op(part, inner_s) for part in inner]
+        words = {"v": name, "L": f"'{op.id}' + {s}", "n": str(op.number), "s": s}
+        words["id"] = tool_name(op.id, OTHER[self._language])
         words |= {str(at): value for at, (_, value) in enumerate(parts)}
         words["each"] = ", ".join(f"{value}()" if op.kind in _BRANCHING else value for _, value in parts)
         if op.kind == "try":
@@ -189,19 +198,30 @@ def _fill(template: str, blocks: list[str], words: Mapping[str, str]) -> str:
     return "\n".join(line for line in _BLOCK.sub(block, filled).splitlines() if line.strip())
 
 
-def handler(program: Program, language: Language) -> str:
-    """The body of a handler of the test repositories."""
-    return _Writer(language).handler(program)
-
-
 def write(repo: Repo, program: Program, language: Language) -> str:
-    """Add a program, and its children in the other language; the name of its tool."""
-    name = f"{program.name}-{language}"
-    _write(repo, name, program, language)
+    """Add a program as a durable tool, with its children in the other language; the tool's name."""
+    name = tool_name(program.name, language)
+    below = [write(repo, Program(op.id, op.inner[0]), OTHER[language]) for op in program.children]
+    code = _Writer(language).handler(program)
+    tools = (*EFFECTS, *below)
+    if language == "ts":
+        repo.durable(name, ts=code, tools=tools)
+    else:
+        repo.durable(name, py=code, tools=tools)
     return name
 
 
-def _write(repo: Repo, name: str, program: Program, language: Language) -> None:
-    children = program.children
-    below = [_write_child(repo, op, OTHER[language]) for op in children]
-    raise NotImplementedError(below)
+def tool_name(program: str, language: Language) -> str:
+    return f"{program}_{language}"
+
+
+EFFECTS = ("read", "idem", "once", "boom")
+
+
+def write_effects(repo: Repo) -> None:
+    """The tools that programs call; their effect is counted where they are started."""
+    wait = "const late = params.id.length % 4; if (late) await new Promise((done) => setTimeout(done, late));"
+    repo.tool("read", ts=f"{wait} return 'read ' + params.id;", effect="read")
+    repo.tool("idem", py="await __import__('asyncio').sleep(0)\nreturn 'idem ' + params['id']", effect="idempotent")
+    repo.tool("once", ts=f"{wait} return 'once ' + params.id;", effect="once")
+    repo.tool("boom", py="raise ValueError('no ' + params['id'])", effect="idempotent")
