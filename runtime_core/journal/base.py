@@ -70,10 +70,13 @@ class Journal(Protocol):
         """All entries in one read: finished ones in the order their results were handed out, then started ones."""
         ...
 
-    async def append(self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = ()) -> None:
+    async def append(
+        self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = (), expired: Sequence[PauseRow] = ()
+    ) -> None:
         """Insert or complete entries (a ``started`` one becomes ``ok`` or ``error``). Raises `Fenced`.
 
-        The journal assigns ``order`` to finished entries, in the order given.
+        The journal assigns ``order`` to finished entries, in the order given. ``expired``: questions, open or never
+        opened, whose deadline passed while the leg went on; their entries are among those given.
         """
         ...
 
@@ -116,7 +119,8 @@ class Journal(Protocol):
         """Store one answer: question closed, entry with the value, run runnable, event; all or nothing.
 
         ``judge`` gets the run and its pauses (open and closed, oldest first) inside the transaction and returns the
-        pause that is answered (completed with value, outcome, who and when) or raises `RuntimeFault`. ``recorded``
+        pause that is answered (completed with value, outcome, who and when) or raises `RuntimeFault`. One that it
+        returns open, with one more of ``votes``, waits for further people and its run stays as it is. ``recorded``
         says what becomes of the journal entry in the pause's slot. A repeat with the same ``key`` and body returns
         the stored pause and False; the same key with another body raises ``idempotency_mismatch``. An unknown run
         raises ``NOT_FOUND``.
@@ -142,7 +146,17 @@ class Journal(Protocol):
         """
         ...
 
-    async def next_wake(self) -> float | None: ...
+    async def expire_due(self, now: float, recorded: Callable[[PauseRow], Recorded]) -> Sequence[str]:
+        """Close the open questions whose deadline has come and make their runs runnable; returns the ids of those.
+
+        Mirrors `answer`, one transaction: outcome ``expired``, the entry with what ``recorded`` says, event. Questions
+        of a run that a leg advances are left to that leg. At most 1,000 at a time, earliest first.
+        """
+        ...
+
+    async def next_wake(self) -> float | None:
+        """When `wake_due` or `expire_due` will have something to do."""
+        ...
 
     async def runnable(self, limit: int = 100) -> Sequence[str]:
         """Ids to advance, oldest first: ``runnable`` ones, and ``running`` ones that no live executor owns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from runtime_core.journal.base import Page
@@ -14,6 +15,7 @@ from runtime_core.journal.rows import (
     QUESTION,
     RUN,
     SPAN,
+    fetch,
     to_entry,
     to_event,
     to_pause,
@@ -21,9 +23,15 @@ from runtime_core.journal.rows import (
     to_span,
 )
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.runs import FINISHED, Entry, Event, LegRow, PauseRow, RunRow, RunStatus, Span
+from runtime_core.wire.runs import FINISHED, Entry, Event, LegRow, PauseRow, RunRow, RunStatus, Span, Vote
 
 MAX_PAGE: Final = 1000
+
+OVERDUE: Final = (
+    "FROM durable_question AS question JOIN durable_run AS run ON run.id = run_id "
+    "WHERE question.outcome IS NULL AND expires_at IS NOT NULL AND run.status <> 'running'"
+)
+"""Open questions with a deadline, except those of runs that a leg advances: it looks at the deadline itself."""
 
 
 def run(db: Connection, run_id: str) -> RunRow | None:
@@ -76,7 +84,16 @@ def entries(db: Connection, run_id: str) -> list[Entry]:
 
 def pauses(db: Connection, run_id: str) -> list[PauseRow]:
     rows = db.execute(f"SELECT {QUESTION} FROM durable_question WHERE run_id = ? ORDER BY asked_at, id", (run_id,))
-    return [to_pause(db, row) for row in rows.fetchall()]
+    return [_with_votes(db, to_pause(db, row)) for row in rows.fetchall()]
+
+
+def _with_votes(db: Connection, pause: PauseRow) -> PauseRow:
+    if '"quorum"' not in pause.spec:
+        return pause
+    rows = db.execute(
+        "SELECT who, value, edits, note, at FROM durable_vote WHERE question_id = ? ORDER BY at, rowid", (pause.id,)
+    )
+    return replace(pause, votes=tuple(Vote(*fetch(db, row)) for row in rows.fetchall()))
 
 
 def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
@@ -87,7 +104,7 @@ def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
         "ORDER BY asked_at, id LIMIT ?",
         (at, key, limit + 1),
     ).fetchall()
-    items = [to_pause(db, row) for row in rows[:limit]]
+    items = [_with_votes(db, to_pause(db, row)) for row in rows[:limit]]
     total = db.execute("SELECT coalesce(sum(n), 0) FROM durable_count WHERE name = 'open questions'").fetchone()[0]
     return Page(items, total, _cursor(items[-1].asked_at, items[-1].id) if len(rows) > limit else None)
 
@@ -124,7 +141,10 @@ def runnable(db: Connection, limit: int, owners: Sequence[str]) -> list[str]:
 
 
 def next_wake(db: Connection) -> float | None:
-    return db.execute("SELECT min(wake_at) FROM durable_run WHERE wake_at IS NOT NULL").fetchone()[0]
+    """The earliest end of a sleep, or deadline of a question that no leg is concerned with now."""
+    sleep = db.execute("SELECT min(wake_at) FROM durable_run WHERE wake_at IS NOT NULL").fetchone()
+    deadline = db.execute(f"SELECT expires_at {OVERDUE} ORDER BY expires_at LIMIT 1").fetchone()
+    return min((row[0] for row in (sleep, deadline) if row is not None and row[0] is not None), default=None)
 
 
 def _limit(limit: int) -> int:

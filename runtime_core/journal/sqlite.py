@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from runtime_core.journal import queries, transactions
+from runtime_core.journal import answers, queries, transactions
 from runtime_core.journal.base import Answer, Claim, Page, Recorded
 from runtime_core.journal.driver import (
     BUSY_MS,
@@ -67,8 +67,10 @@ class SqliteJournal:
     async def load(self, run_id: str) -> list[Entry]:
         return await self._readers.read(lambda db: queries.entries(db, run_id))
 
-    async def append(self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = ()) -> None:
-        await self._writer.write(lambda db: transactions.append(db, claim, entries, spans))
+    async def append(
+        self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = (), expired: Sequence[PauseRow] = ()
+    ) -> None:
+        await self._writer.write(lambda db: transactions.append(db, claim, entries, spans, expired))
 
     async def park(
         self,
@@ -103,7 +105,7 @@ class SqliteJournal:
         judge: Callable[[RunRow, Sequence[PauseRow], Answer], PauseRow],
         recorded: Callable[[PauseRow], Recorded],
     ) -> tuple[PauseRow, bool]:
-        return await self._writer.write(lambda db: transactions.answer(db, answer, judge, recorded))
+        return await self._writer.write(lambda db: answers.answer(db, answer, judge, recorded))
 
     async def cancel(self, run_id: str, who: str) -> RunRow:
         return await self._writer.write(lambda db: transactions.cancel(db, run_id, who))
@@ -113,6 +115,9 @@ class SqliteJournal:
 
     async def wake_due(self, now: float) -> Sequence[str]:
         return await self._writer.write(lambda db: transactions.wake_due(db, now))
+
+    async def expire_due(self, now: float, recorded: Callable[[PauseRow], Recorded]) -> Sequence[str]:
+        return await self._writer.write(lambda db: answers.expire_due(db, now, recorded))
 
     async def abandon_claims(self) -> Sequence[str]:
         return await self._writer.write(transactions.abandon_claims)

@@ -7,15 +7,14 @@ for each question that opened or closed with it, or one without a question (cont
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from runtime_core.journal.base import Answer, Claim, Fenced, Recorded
+from runtime_core.journal.base import Claim, Fenced
 from runtime_core.journal.driver import Connection
 from runtime_core.journal.queries import known_run, pauses
 from runtime_core.journal.rows import (
-    ENTRY,
     QUESTION,
     RUN,
     SPAN,
@@ -24,11 +23,10 @@ from runtime_core.journal.rows import (
     question_values,
     run_values,
     span_values,
-    to_entry,
     to_run,
 )
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.json import JsonError, JsonText, JsonValue, digest, dumps, loads
+from runtime_core.wire.json import JsonText, dumps
 from runtime_core.wire.runs import (
     FINISHED,
     Entry,
@@ -46,15 +44,14 @@ WAKE_LIMIT: Final = 1000
 KEPT_EVENTS: Final = 20_000
 """Contract decision 16 asks for the last 10,000 at least."""
 
-Judge = Callable[[RunRow, Sequence[PauseRow], Answer], PauseRow]
-
+_SPAN_CODES: Final[Mapping[PauseOutcome, str]] = {"superseded": "pause_superseded", "cancelled": "run_cancelled"}
 _WAKING: Final = frozenset({"awaiting-input", "sleeping"})
 
 _ADD_ENTRY: Final = (
     "INSERT INTO durable_entry(run_id, path, n, kind, name, digest, state, value, started_at, ended_at, epoch) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(run_id, path, n) DO NOTHING"
 )
-_DROP_STARTED: Final = "DELETE FROM durable_entry WHERE run_id = ? AND path = ? AND n = ? AND state = 'started'"
+DROP_STARTED: Final = "DELETE FROM durable_entry WHERE run_id = ? AND path = ? AND n = ? AND state = 'started'"
 _PUT_SPAN: Final = (
     f"INSERT INTO span({SPAN}) VALUES ({marks(SPAN)}) ON CONFLICT(run_id, slot) DO UPDATE SET "
     + ", ".join(f"{name} = excluded.{name}" for name in SPAN.split(", ")[2:])
@@ -62,9 +59,24 @@ _PUT_SPAN: Final = (
 _OPEN_QUESTION: Final = f"""
     INSERT INTO durable_question({QUESTION}) VALUES ({marks(QUESTION)})
     ON CONFLICT(id) DO UPDATE SET spec = excluded.spec, fingerprint = excluded.fingerprint, names = excluded.names,
-        asked_at = excluded.asked_at, expires_at = excluded.expires_at, outcome = NULL, answered_by = NULL,
-        answered_at = NULL
+        asked_at = excluded.asked_at, outcome = NULL, answered_by = NULL, answered_at = NULL, expires_at = CASE
+        WHEN durable_question.fingerprint = excluded.fingerprint THEN durable_question.expires_at
+        ELSE excluded.expires_at END
     WHERE durable_question.outcome = 'superseded'"""
+
+
+_PUT_CLOSED: Final = (
+    f"INSERT INTO durable_question({QUESTION}) VALUES ({marks(QUESTION)}) "
+    "ON CONFLICT(id) DO UPDATE SET outcome = excluded.outcome, answered_at = excluded.answered_at"
+)
+_OLD_VOTES: Final = (
+    "DELETE FROM durable_vote WHERE question_id = ? AND EXISTS (SELECT 1 FROM durable_question AS question "
+    "WHERE question.id = durable_vote.question_id AND question.fingerprint <> ?)"
+)
+_END_SPAN: Final = (
+    "UPDATE span SET state = 'cancelled', ended_at = coalesce(ended_at, ?), code = ?, message = ? WHERE run_id = ? "
+    "AND slot = ? AND kind IN ('input', 'approval') AND state IN ('running', 'waiting', 'cancelled')"
+)
 
 
 def create_run(db: Connection, run: RunRow) -> None:
@@ -86,11 +98,17 @@ def claim(db: Connection, run_id: str, owner: str) -> Claim | None:
     return Claim(run, run.epoch, owner)
 
 
-def append(db: Connection, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span]) -> None:
+def append(
+    db: Connection, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span], expired: Sequence[PauseRow] = ()
+) -> None:
     _fence(db, claim)
     for entry in entries:
-        _put_entry(db, claim.run.id, entry, claim.epoch)
+        put_entry(db, claim.run.id, entry, claim.epoch)
     _put_spans(db, spans)
+    for pause in expired:
+        db.execute(_PUT_CLOSED, question_values(db, pause))
+    if expired:
+        events(db, claim.run, expired)
 
 
 def park(
@@ -108,16 +126,17 @@ def park(
     open_before = {pause.id: pause for pause in pauses(db, claim.run.id) if pause.outcome is None}
     given = {pause.id for pause in asked}
     closed = [
-        _close(db, pause, "superseded", None, now) for pause_id, pause in open_before.items() if pause_id not in given
+        close(db, pause, "superseded", None, now) for pause_id, pause in open_before.items() if pause_id not in given
     ]
     still_open = [pause for pause_id, pause in open_before.items() if pause_id in given]
     opened = [pause for pause in asked if pause.id not in open_before]
     for pause in opened:
+        db.execute(_OLD_VOTES, (pause.id, pause.fingerprint))
         db.execute(_OPEN_QUESTION, question_values(db, pause))
-    run = _move(
+    run = move(
         db, claim.run.id, status, now, wake_at=wake_at if status in _WAKING else None, error=error, finished_at=None
     )
-    _events(db, run, [*closed, *(opened or still_open[:1])])
+    events(db, run, [*closed, *(opened or still_open[:1])])
 
 
 def finish(
@@ -132,39 +151,8 @@ def finish(
     append(db, claim, entries, spans)
     now = time.time()
     closed = _close_all(db, claim.run.id, "superseded", None, now)
-    run = _move(db, claim.run.id, status, now, result=result, error=error, finished_at=now)
-    _events(db, run, closed)
-
-
-def answer(
-    db: Connection, answer: Answer, judge: Judge, recorded: Callable[[PauseRow], Recorded]
-) -> tuple[PauseRow, bool]:
-    run = known_run(db, answer.run_id)
-    known = pauses(db, run.id)
-    body = _body_digest(answer) if answer.key else None
-    stored = _stored(db, known, answer, body)
-    if stored is not None:
-        return stored, False
-    pause = judge(run, known, answer)
-    db.execute(
-        "UPDATE durable_question SET outcome = ?, answer = ?, edits = ?, note = ?, answered_by = ?, answered_at = ?, "
-        "answer_key = ?, answer_digest = ? WHERE id = ?",
-        (
-            pause.outcome,
-            keep(db, pause.answer),
-            keep(db, pause.edits),
-            pause.note,
-            pause.answered_by,
-            pause.answered_at,
-            answer.key,
-            body,
-            pause.id,
-        ),
-    )
-    now = time.time()
-    _record(db, run, pause, recorded(pause), now)
-    _events(db, _move(db, run.id, "runnable", now, error=None), [pause])
-    return pause, True
+    run = move(db, claim.run.id, status, now, result=result, error=error, finished_at=now)
+    events(db, run, closed)
 
 
 def cancel(db: Connection, run_id: str, who: str) -> RunRow:
@@ -184,8 +172,8 @@ def cancel(db: Connection, run_id: str, who: str) -> RunRow:
         (now, run_id),
     )
     error = dumps({"code": "run_cancelled", "message": f"Cancelled by {who}.", "cancelled_by": who})
-    run = _move(db, run_id, "cancelled", now, error=error, finished_at=now, epoch=run.epoch + 1)
-    _events(db, run, closed)
+    run = move(db, run_id, "cancelled", now, error=error, finished_at=now, epoch=run.epoch + 1)
+    events(db, run, closed)
     return run
 
 
@@ -201,11 +189,11 @@ def resume(db: Connection, run_id: str, revision: str | None, who: str) -> RunRo
             status=run.shown_status,
         )
     now = time.time()
-    closed = [_close(db, pause, "superseded", who, now) for pause in stuck]
+    closed = [close(db, pause, "superseded", who, now) for pause in stuck]
     for pause in stuck:
-        db.execute(_DROP_STARTED, (run_id, parent_slot(pause.slot), int(pause.slot)))
-    run = _move(db, run_id, "runnable", now, error=None, resume_on=revision)
-    _events(db, run, [*closed, *[pause for pause in open_pauses if pause not in stuck]])
+        db.execute(DROP_STARTED, (run_id, parent_slot(pause.slot), int(pause.slot)))
+    run = move(db, run_id, "runnable", now, error=None, resume_on=revision)
+    events(db, run, [*closed, *[pause for pause in open_pauses if pause not in stuck]])
     return run
 
 
@@ -215,7 +203,7 @@ def wake_due(db: Connection, now: float) -> list[str]:
         (now, WAKE_LIMIT),
     ).fetchall()
     for (run_id,) in due:
-        _events(db, _move(db, run_id, "runnable", time.time()), [])
+        events(db, move(db, run_id, "runnable", time.time()), [])
     return [run_id for (run_id,) in due]
 
 
@@ -244,7 +232,7 @@ def _note_leg(db: Connection, claim: Claim) -> None:
     )
 
 
-def _put_entry(db: Connection, run_id: str, entry: Entry, epoch: int) -> None:
+def put_entry(db: Connection, run_id: str, entry: Entry, epoch: int) -> None:
     """Insert an entry; a started one in its place gives way, so that ids follow the order of completion."""
     values = (
         run_id,
@@ -260,7 +248,7 @@ def _put_entry(db: Connection, run_id: str, entry: Entry, epoch: int) -> None:
         epoch,
     )
     if not db.execute(_ADD_ENTRY, values).rowcount:
-        db.execute(_DROP_STARTED, values[:3])
+        db.execute(DROP_STARTED, values[:3])
         if not db.execute(_ADD_ENTRY, values).rowcount:
             raise ValueError(f"call {slot(entry.path, entry.n)} of {run_id} is finished and never changes again")
 
@@ -270,20 +258,23 @@ def _put_spans(db: Connection, spans: Sequence[Span]) -> None:
         db.executemany(_PUT_SPAN, [span_values(span) for span in spans])
 
 
-def _close(db: Connection, pause: PauseRow, outcome: PauseOutcome, who: str | None, now: float) -> PauseRow:
+def close(db: Connection, pause: PauseRow, outcome: PauseOutcome, who: str | None, now: float) -> PauseRow:
     closed = replace(pause, outcome=outcome, answered_by=who, answered_at=now)
     db.execute(
         "UPDATE durable_question SET outcome = ?, answered_by = ?, answered_at = ? WHERE id = ?",
         (outcome, who, now, pause.id),
     )
+    if outcome in _SPAN_CODES:
+        message = f"Cancelled by {who}." if who is not None else "The run went on without an answer."
+        db.execute(_END_SPAN, (now, _SPAN_CODES[outcome], message, pause.run_id, pause.slot))
     return closed
 
 
 def _close_all(db: Connection, run_id: str, outcome: PauseOutcome, who: str | None, now: float) -> list[PauseRow]:
-    return [_close(db, pause, outcome, who, now) for pause in pauses(db, run_id) if pause.outcome is None]
+    return [close(db, pause, outcome, who, now) for pause in pauses(db, run_id) if pause.outcome is None]
 
 
-def _move(db: Connection, run_id: str, status: RunStatus, now: float, **changes: Any) -> RunRow:
+def move(db: Connection, run_id: str, status: RunStatus, now: float, **changes: Any) -> RunRow:
     """Set the status and release the claim; ``wake_at`` is cleared unless it is among the changes."""
     changes = {"wake_at": None, **changes, "status": status, "lease_owner": None, "updated_at": now}
     for name in ("result", "error"):
@@ -296,66 +287,7 @@ def _move(db: Connection, run_id: str, status: RunStatus, now: float, **changes:
     return to_run(db, rows[0])
 
 
-def _record(db: Connection, run: RunRow, pause: PauseRow, recorded: Recorded, now: float) -> None:
-    """Turn the started entry in the pause's slot into what the answer leaves."""
-    path, n = parent_slot(pause.slot), int(pause.slot.rpartition("/")[2])
-    row = db.execute(
-        f"SELECT {ENTRY} FROM durable_entry WHERE run_id = ? AND path = ? AND n = ?", (run.id, path, n)
-    ).fetchone()
-    if row is not None:
-        started = to_entry(db, row)
-    elif pause.kind == "attention":
-        raise ValueError(f"{pause.id}: the call it asks about is not in the journal")
-    else:
-        started = Entry(path, n, pause.kind, "", "", "started", None, pause.asked_at, epoch=run.epoch)
-    if recorded.state == "again":
-        db.execute(_DROP_STARTED, (run.id, path, n))
-    else:
-        completed = replace(started, state=recorded.state, value=recorded.value, ended_at=now)
-        _put_entry(db, run.id, completed, started.epoch)
-
-
-def _stored(db: Connection, known: Sequence[PauseRow], answer: Answer, body: str | None) -> PauseRow | None:
-    """The pause this very answer closed before, found by its key."""
-    if answer.key is None:
-        return None
-    row = db.execute(
-        "SELECT id, answer_digest FROM durable_question WHERE run_id = ? AND answer_key = ?",
-        (answer.run_id, answer.key),
-    ).fetchone()
-    if row is None:
-        return None
-    if row[1] != body:
-        raise RuntimeFault(
-            "idempotency_mismatch",
-            f"The key {answer.key} was already used for another answer to session {answer.run_id}. "
-            "Send a new answer with a new key.",
-            pause_id=row[0],
-        )
-    return next(pause for pause in known if pause.id == row[0])
-
-
-def _body_digest(answer: Answer) -> str:
-    return digest(
-        {
-            "value": _parsed(answer.value),
-            "edits": None if answer.edits is None else [_parsed(answer.edits)],
-            "note": answer.note,
-            "who": answer.who,
-            "pause_id": answer.pause_id,
-            "fingerprint": answer.fingerprint,
-        }
-    )
-
-
-def _parsed(text: JsonText) -> JsonValue:
-    try:
-        return loads(text)
-    except JsonError:  # the judge refuses it
-        return text
-
-
-def _events(db: Connection, run: RunRow, touched: Sequence[PauseRow]) -> None:
+def events(db: Connection, run: RunRow, touched: Sequence[PauseRow]) -> None:
     for pause in touched:
         _event(db, run, "session_updated", {"pauseId": pause.id, "pause": pause.to_wire(status=run.shown_status)})
     if not touched:
