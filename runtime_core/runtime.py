@@ -16,6 +16,8 @@ from runtime_core.dispatch.local import LocalDispatcher
 from runtime_core.dispatch.lock import ExecutorLock
 from runtime_core.dispatch.pulse import PULSE_S, Pulse
 from runtime_core.engine import outcomes
+from runtime_core.engine.dry_hosts import DryHosts
+from runtime_core.engine.dry_runs import DryRuns
 from runtime_core.engine.engine import Engine, Launch
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.hosts.supervisor import HandlerHosts
@@ -106,6 +108,13 @@ class Runtime:
             handler_log=self._handler_log,
             finish_run=lambda row: self._finish_run(row, None),
         )
+        self._dry_runs = DryRuns(
+            self._journal,
+            DryHosts(lambda: HandlerHosts(self._data / "hosts")),
+            lambda run: self._engine.shelf.bundle(Path(run.repo)),
+            self._handler_log,
+            strict=self._settings.strict,
+        )
         self._pulse = Pulse(self._journal.data_version, self._beat, self._until_wake)
         self._dispatcher = LocalDispatcher(self._engine.advance, self._journal.runnable, self._pulse.kick)
         self._pulse.start()
@@ -118,6 +127,7 @@ class Runtime:
         await self._pulse.stop()
         await self._engine.stop(grace_s)
         await self._dispatcher.stop()
+        await self._dry_runs.close()
         await self._hosts.close()
         await self._journal.close()
         self._handler_log.close()
@@ -211,6 +221,10 @@ class Runtime:
         """
         run = await self._journal.resume(run_id, revision, who)
         return await self._reply(await self._advance(run.id, wait_s), who)
+
+    async def preview(self, answer: Answer) -> dict[str, Any]:
+        """What a run would do next if it got this answer (decision 18); as `DryRuns.preview`."""
+        return await self._dry_runs.preview(answer)
 
     async def pending(self, *, who: str, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
         """Open pauses, oldest first (decision 1), each with ``eligible`` and ``reason`` for ``who``."""

@@ -181,6 +181,38 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class NextCall:
+    """A call that a run would make. ``path`` holds the names from the top tool down to the caller; ``due`` is when a
+    sleep or a timer would be over.
+    """
+
+    kind: str
+    name: str
+    params: Json
+    path: tuple[str, ...] = ()
+    due: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a run would do next if a question got an answer.
+
+    ``kind``: call (see ``calls``, in call order), question (``pause``), sleeping (``wake_at``), complete (``result``),
+    failed, diverged or cannot-tell (``reason``). ``raw`` is the reply of the runtime.
+    """
+
+    kind: str
+    run_id: str
+    pause_id: str
+    calls: Sequence[NextCall] = ()
+    pause: Pause | None = None
+    wake_at: float | None = None
+    result: Json = None
+    reason: str = ""
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Changes since the last batch, already coalesced.
 
@@ -255,6 +287,13 @@ class Gateway(Protocol):
     async def run(self, run_id: str) -> RunDetail: ...
     async def answer(self, answer: Answer) -> Outcome:
         """Send one answer and wait until the run ends, parks again, or 30 s have passed (kind ``running``)."""
+        ...
+
+    async def preview(self, answer: Answer) -> Preview:
+        """What the run would do next with this answer, within seconds; nothing is executed or stored.
+
+        An answer that would be refused is refused here as well.
+        """
         ...
 
     async def cancel(self, run_id: str) -> Outcome: ...

@@ -16,10 +16,21 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from inbox_app.gateway.base import Answer, Batch, GatewayError, Outcome, PausePage, RunDetail, RunPage, Start
+from inbox_app.gateway.base import (
+    Answer,
+    Batch,
+    GatewayError,
+    Outcome,
+    PausePage,
+    Preview,
+    RunDetail,
+    RunPage,
+    Start,
+)
 
 if TYPE_CHECKING:
     from inbox_app.gateway.feed import Feed
+    from runtime_core.journal import base as journal
     from runtime_core.repo.bundle import BundleError
     from runtime_core.runtime import Runtime
     from runtime_core.wire.settings import Settings
@@ -130,6 +141,9 @@ class EmbeddedGateway:
     async def answer(self, answer: Answer) -> Outcome:
         return await self._call(self._answer(answer))
 
+    async def preview(self, answer: Answer) -> Preview:
+        return await self._call(self._preview(answer))
+
     async def cancel(self, run_id: str) -> Outcome:
         return await self._call(self._cancel(run_id))
 
@@ -225,21 +239,14 @@ class EmbeddedGateway:
         return translate.detail(await self._open_runtime.run(run_id, who=self._identity), self.connection)
 
     async def _answer(self, answer: Answer) -> Outcome:
-        from runtime_core.journal import base as journal
-        from runtime_core.wire.json import dumps
-
-        posted = journal.Answer(
-            run_id=answer.run_id,
-            value=dumps(answer.value),
-            who=self._identity,
-            edits=dumps(answer.edits) if answer.has_edits else None,
-            note=answer.note or None,
-            pause_id=answer.pause_id,
-            fingerprint=answer.fingerprint,
-            key=answer.key,
-        )
         wait_s = _FOREVER_S if self._wait_s is None else self._wait_s
-        return self._outcome(await self._open_runtime.answer(posted, wait_s=wait_s))
+        return self._outcome(await self._open_runtime.answer(_posted(answer, self._identity), wait_s=wait_s))
+
+    async def _preview(self, answer: Answer) -> Preview:
+        from inbox_app.gateway import translate
+
+        reply = await self._open_runtime.preview(_posted(answer, self._identity))
+        return translate.preview(reply, self.connection)
 
     async def _cancel(self, run_id: str) -> Outcome:
         return self._outcome(await self._open_runtime.cancel(run_id, who=self._identity))
@@ -308,6 +315,22 @@ _CLOSED_MEANWHILE: Final = (
     "opened again."
 )
 _FOREVER_S: Final = 10 * 365 * 86400.0
+
+
+def _posted(answer: Answer, who: str) -> journal.Answer:
+    from runtime_core.journal import base as journal
+    from runtime_core.wire.json import dumps
+
+    return journal.Answer(
+        run_id=answer.run_id,
+        value=dumps(answer.value),
+        who=who,
+        edits=dumps(answer.edits) if answer.has_edits else None,
+        note=answer.note or None,
+        pause_id=answer.pause_id,
+        fingerprint=answer.fingerprint,
+        key=answer.key,
+    )
 
 
 def bundle_error(refused: Sequence[BundleError]) -> GatewayError:

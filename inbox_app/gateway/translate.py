@@ -10,7 +10,18 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast, get_args
 
-from inbox_app.gateway.base import Call, CallState, Decision, Option, Outcome, Pause, Run, RunDetail
+from inbox_app.gateway.base import (
+    Call,
+    CallState,
+    Decision,
+    NextCall,
+    Option,
+    Outcome,
+    Pause,
+    Preview,
+    Run,
+    RunDetail,
+)
 
 Wire = Mapping[str, Any]
 _PAUSE_KINDS = ("input", "approval", "attention")
@@ -121,6 +132,34 @@ def outcome(reply: Wire, connection: str) -> Outcome:
         reason=_text(inner.get("reason")),
         pause=pause(inner, connection) if inner.get("pause_id") else None,
         raw=reply,
+    )
+
+
+def preview(reply: Wire, connection: str) -> Preview:
+    """A reply ``{"session_id", "pause_id", "outcome": {"kind", ...}, "calls", "result"}``."""
+    inner = cast("Wire", reply.get("outcome") or {})
+    asked = inner.get("pause")
+    calls = cast("list[Wire]", reply.get("calls") or [])
+    return Preview(
+        kind=_text(inner.get("kind")),
+        run_id=_text(reply.get("session_id")),
+        pause_id=_text(reply.get("pause_id")),
+        calls=tuple(_next_call(item) for item in calls),
+        pause=pause(cast("Wire", asked), connection) if isinstance(asked, dict) else None,
+        wake_at=seconds(inner.get("wake_at")),
+        result=reply.get("result"),
+        reason=_text(inner.get("reason")),
+        raw=reply,
+    )
+
+
+def _next_call(wire: Wire) -> NextCall:
+    return NextCall(
+        kind=_text(wire.get("kind")),
+        name=_text(wire.get("name")),
+        params=wire.get("params"),
+        path=_names(wire.get("path")),
+        due=seconds(wire.get("due")),
     )
 
 

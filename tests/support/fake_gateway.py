@@ -12,6 +12,7 @@ from inbox_app.gateway.base import (
     Outcome,
     Pause,
     PausePage,
+    Preview,
     Run,
     RunDetail,
     RunPage,
@@ -40,6 +41,8 @@ class FakeGateway:
         self.page = page
         self.refuse = refuse
         self.answers: list[Answer] = []
+        self.previewed: list[Answer] = []
+        self.foresight = Preview("complete", "", "")
         self.cancelled: list[str] = []
         self.resumed: list[tuple[str, str | None]] = []
         self.followed: list[str | None] = []
@@ -94,6 +97,10 @@ class FakeGateway:
         if isinstance(self.reply, GatewayError):
             raise self.reply
         return self.reply
+
+    async def preview(self, answer: Answer) -> Preview:
+        self.previewed.append(answer)
+        return self.foresight
 
     async def cancel(self, run_id: str) -> Outcome:
         self.cancelled.append(run_id)

@@ -1,0 +1,199 @@
+"""Dry replays of stored runs: with an answer nobody has given yet (decision 18), or as they are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from runtime_core.approvals.answering import judge, recorded
+from runtime_core.approvals.eligibility import pause_wire
+from runtime_core.approvals.questions import outcome
+from runtime_core.engine.divergence import span_name
+from runtime_core.engine.dry_hosts import DryHosts
+from runtime_core.engine.failures import failure_text
+from runtime_core.engine.frames import Origin, Place
+from runtime_core.engine.notes import HandlerLog
+from runtime_core.engine.rehearsal import Ending, NextCall, Rehearsal, Script, unknown
+from runtime_core.hosts.base import HandlerFailure, Hosts
+from runtime_core.journal.base import Answer, Journal
+from runtime_core.repo.bundle import Bundle, BundleError
+from runtime_core.spans.book import entry_key
+from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.json import loads
+from runtime_core.wire.runs import Entry, PauseRow, RunRow, iso
+
+PREVIEW_S: Final = 5.0
+
+Code = Callable[[RunRow], Awaitable[Bundle]]
+"""The code that the next leg of a run would use. Raises `BundleError`."""
+
+
+class DryRuns:
+    """Replays runs of one journal; never writes to it."""
+
+    def __init__(self, journal: Journal, hosts: DryHosts, code: Code, log: HandlerLog, *, strict: bool) -> None:
+        self._journal = journal
+        self._hosts = hosts
+        self._code = code
+        self._log = log
+        self._strict = strict
+
+    async def preview(self, answer: Answer, limit_s: float = PREVIEW_S) -> dict[str, Any]:
+        """What the run would do next if it got this answer, as ``{"session_id", "sessionId", "pause_id", "outcome",
+        "calls", "questions", "result"}``.
+
+        ``calls`` are those it would make, in call order, each ``{"kind", "name", "params", "path", "due"}`` with the
+        names from the top tool down to the caller, and ``due`` only for a sleep or timer; ``questions`` the pauses it
+        would open. ``outcome.kind``: ``call``, ``question`` (with ``pause``, which may be one that is open already),
+        ``sleeping`` (``wake_at``), ``complete``, ``failed``, ``diverged`` or ``cannot-tell`` (each with ``code`` and
+        ``reason``). Raises `RuntimeFault` as `Runtime.answer` would; nothing is executed or stored.
+        """
+        run = await self._known(answer.run_id)
+        known = await self._journal.pauses(run.id)
+        pause = _decided(judge(run, known, answer), answer)
+        script = _answered(run, await self._journal.load(run.id), known, pause)
+        ending = await self._play(script, limit_s, moment=time.time())
+        if _version(await self._journal.run(run.id)) != _version(run):
+            ending = unknown("run-changed", f"Session {run.id} went on meanwhile. Look at it again.")
+        return _wire(script, pause, ending, answer.who)
+
+    async def replay(self, run: RunRow, limit_s: float) -> Ending:
+        """The run as its journal has it, strictly: changed parameters are a divergence."""
+        known = await self._journal.pauses(run.id)
+        script = _script(run, await self._journal.load(run.id), known)
+        return await self._play(script, limit_s, strict=True)
+
+    async def close(self) -> None:
+        await self._hosts.close()
+
+    async def _known(self, run_id: str) -> RunRow:
+        run = await self._journal.run(run_id)
+        if run is None:
+            raise RuntimeFault(
+                "NOT_FOUND", f"There is no session {run_id}. See the ids there are with: operator-inbox list --runs"
+            )
+        return run
+
+    async def _play(
+        self, script: Script, limit_s: float, *, moment: float | None = None, strict: bool = False
+    ) -> Ending:
+        run = script.run
+        try:
+            bundle = await self._code(run)
+        except BundleError as error:
+            return unknown("repository-unavailable", f"{run.repo} cannot be opened: {error}")
+        tool = bundle.tools.get(run.tool)
+        if tool is None or not tool.durable:
+            lacks = "is not durable any more" if tool is not None else "is not there any more"
+            return unknown("tool-unavailable", f'The tool "{run.tool}" of {run.repo} {lacks}.')
+        place = Place(tool, names=(tool.name,))
+
+        async def replay(hosts: Hosts) -> Ending:
+            origin = Origin(bundle, hosts, run.id, run.scope, run.seed, _no_variable, self._log, dry=True)
+            rehearsal = Rehearsal(script, origin, place, moment=moment, strict=strict or self._strict)
+            return await rehearsal.play(limit_s)
+
+        ending = await self._hosts.play(replay)
+        if ending.changed and ending.kind != "diverged" and bundle.revision == (run.leg_revision or run.revision):
+            return unknown(
+                "not-replayable",
+                f"{ending.changed[0]}, is made with other parameters than before, by the same code: "
+                "the handler does not repeat itself.",
+            )
+        return ending
+
+
+def _script(run: RunRow, entries: Sequence[Entry], known: Sequence[PauseRow]) -> Script:
+    """Entries with a negative number are no calls of a handler."""
+    calls = [entry for entry in entries if entry.n >= 0]
+    finished = [entry for entry in calls if entry.state != "started"]
+    started = [entry for entry in calls if entry.state == "started"]
+    return Script(run, finished, started, {pause.slot: pause for pause in known if pause.outcome is None})
+
+
+def _answered(run: RunRow, entries: Sequence[Entry], known: Sequence[PauseRow], pause: PauseRow) -> Script:
+    """The journal as the answer that closes ``pause`` would leave it."""
+    script = _script(run, entries, [other for other in known if other.id != pause.id])
+    at = entry_key(pause.slot)
+    intent = next((entry for entry in script.started if (entry.path, entry.n) == at), None)
+    effect = recorded(pause)
+    script = replace(script, started=[entry for entry in script.started if entry is not intent])
+    if intent is None or effect.state == "again":
+        return script
+    done = replace(intent, state=effect.state, value=effect.value, ended_at=pause.answered_at)
+    return replace(script, finished=[*script.finished, done])
+
+
+def _decided(pause: PauseRow, answer: Answer) -> PauseRow:
+    """A question that takes more people yet is taken as decided by this answer."""
+    if pause.outcome is not None:
+        return pause
+    return replace(
+        pause,
+        outcome=outcome(pause.kind, pause.spec, answer.value),
+        answer=answer.value,
+        edits=answer.edits,
+        note=answer.note,
+        answered_by=answer.who,
+        answered_at=time.time(),
+    )
+
+
+def _version(run: RunRow | None) -> tuple[object, ...]:
+    return (run.epoch, run.status, run.updated_at) if run is not None else ()
+
+
+def _wire(script: Script, pause: PauseRow, ending: Ending, who: str) -> dict[str, Any]:
+    run = script.run
+    questions = [_pause_wire(asked, who) for asked in ending.questions]
+    still_open = [_pause_wire(asked, who) for asked in sorted(script.asked.values(), key=lambda asked: asked.asked_at)]
+    return {
+        "session_id": run.id,
+        "sessionId": run.id,
+        "pause_id": pause.id,
+        "outcome": _outcome(run, ending, [*questions, *still_open]),
+        "calls": [_call_wire(call) for call in ending.calls],
+        "questions": questions,
+        "result": loads(ending.value) if ending.kind == "returned" and ending.value is not None else None,
+    }
+
+
+def _outcome(run: RunRow, ending: Ending, waiting: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    if ending.kind == "returned":
+        return {"kind": "complete"}
+    if ending.kind != "waits":
+        assert ending.value is not None
+        error: Any = loads(ending.value)
+        reason = error["message"]
+        if ending.kind == "failed":
+            reason = failure_text(run.tool, HandlerFailure(error["name"], reason, error["code"]))
+        kind = {"failed": "failed", "diverged": "diverged", "unknown": "cannot-tell"}[ending.kind]
+        return {"kind": kind, "code": error["code"], "reason": reason}
+    if any(call.due is None for call in ending.calls):
+        return {"kind": "call"}
+    if waiting:
+        return {"kind": "question", "pause": waiting[0]}
+    if ending.wake_at is not None:
+        return {"kind": "sleeping", "wake_at": iso(ending.wake_at)}
+    reason = f"{run.tool} would wait for something that is no call of its run, and nobody can say what."
+    return {"kind": "cannot-tell", "code": "not-replayable", "reason": reason}
+
+
+def _call_wire(call: NextCall) -> dict[str, Any]:
+    wire: dict[str, Any] = {
+        "kind": call.kind,
+        "name": span_name(call.kind, call.name),
+        "params": loads(call.params),
+        "path": list(call.names),
+    }
+    return wire if call.due is None else {**wire, "due": iso(call.due)}
+
+
+def _pause_wire(pause: PauseRow, who: str) -> dict[str, Any]:
+    return pause_wire(pause, who, status="needs-attention" if pause.kind == "attention" else "awaiting-input")
+
+
+def _no_variable(_: str) -> str | None:
+    return None
