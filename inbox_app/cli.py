@@ -207,9 +207,36 @@ def answer(
     Exit code: 0 completed, 3 waiting again, 1 refused or ended otherwise.
     """
     from inbox_app import cli_runs
+
+    return cli_runs.answer(_options(data, as_json, user, model), _given(session, value, edits, pause, note))
+
+
+@cli.command(cls=cli_arguments.WithNegativeNumbers)
+@click.argument("session", type=TEXT)
+@click.argument("value", type=TEXT)
+@click.option("--edits", type=TEXT, metavar="JSON", help="Edits as with `answer`; or @FILE, or -.")
+@click.option("--pause", type=TEXT, metavar="ID", help="The question of the run (default: the oldest).")
+@_user
+@_json
+@_data
+def preview(
+    session: str, value: str, edits: str | None, pause: str | None, user: str | None, as_json: bool, data: Path | None
+) -> int:
+    """Say what an answer would lead to.
+
+    Shows what the run SESSION would do next if it was answered with VALUE: which calls with which parameters, which
+    question, or which result. Nothing is executed and nothing is stored. VALUE is read as by `answer`.
+    Exit code: 0 if it can be told, 1 if not, or if the answer would be refused.
+    """
+    from inbox_app import cli_dry
+
+    return cli_dry.preview(_options(data, as_json, user), _given(session, value, edits, pause))
+
+
+def _given(session: str, value: str, edits: str | None, pause: str | None, note: str = "") -> Answer:
     from runtime_core.wire.json import loads
 
-    given = Answer(
+    return Answer(
         run_id=session,
         value=cli_arguments.answer_value(value),
         pause_id=pause,
@@ -217,7 +244,6 @@ def answer(
         has_edits=edits is not None,
         note=note,
     )
-    return cli_runs.answer(_options(data, as_json, user, model), given)
 
 
 @cli.command()

@@ -54,17 +54,25 @@ def exit_of(kind: str) -> int:
     return _EXIT_OF_OUTCOME.get(kind, REFUSED)
 
 
-def with_gateway(options: Options, work: Callable[[EmbeddedGateway], Awaitable[int]]) -> int:
-    """Do one command's work on the data folder, after everything a dead process left behind has been settled."""
+def with_gateway(
+    options: Options, work: Callable[[EmbeddedGateway], Awaitable[int]], *, execute: bool | None = None
+) -> int:
+    """Do one command's work on the data folder, after everything a dead process left behind has been settled.
+
+    ``execute`` False: nothing is settled, no run is touched.
+    """
     log_to(options.data)
-    return asyncio.run(_with_gateway(options, work))
+    return asyncio.run(_with_gateway(options, work, execute))
 
 
-async def _with_gateway(options: Options, work: Callable[[EmbeddedGateway], Awaitable[int]]) -> int:
+async def _with_gateway(
+    options: Options, work: Callable[[EmbeddedGateway], Awaitable[int]], execute: bool | None
+) -> int:
     from inbox_app.gateway.embedded import EmbeddedGateway
 
     gateway = EmbeddedGateway(
         options.data,
+        execute=execute,
         model=options.model,
         identity=options.identity,
         wait_s=None,
