@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from runtime_core.approvals.answering import recorded
+from runtime_core.approvals.deadlines import expired
 from runtime_core.approvals.questions import attention
 from runtime_core.journal.base import Claim, Fenced
 from runtime_core.journal.sqlite import SqliteJournal
@@ -17,8 +20,9 @@ from runtime_core.wire.runs import Entry
 from tests.proof.protocol import CALL, LAST, QUESTION, Action, State, actions
 from tests.unit.journal.stories import answered, asking, pause_row, run_row, step
 
-STEPS = 60
-WON, REFUSED = "won", "lost"
+STEPS: Final = 60
+WON: Final = "won"
+REFUSED: Final = "lost"
 
 
 @dataclass
@@ -55,10 +59,10 @@ async def _walk(twin: _Twin, chance: random.Random, walked: Walked) -> None:
     state, way = State(), list[Action]()
     walked.ways += 1
     for _ in range(STEPS):
-        possible = [move for move in actions(state) if move[0][0] != "clock"]
+        possible = list(actions(state))
         if not possible:
             return
-        weights = [1 if _disturbs(action[0], state) else 8 for action, _ in possible]
+        weights = [_weight(action[0], state) for action, _ in possible]
         action, after = chance.choices(possible, weights)[0]
         way.append(action)
         try:
@@ -71,13 +75,15 @@ async def _walk(twin: _Twin, chance: random.Random, walked: Walked) -> None:
         walked.taken[action[0]] = walked.taken.get(action[0], 0) + 1
 
 
-def _disturbs(name: str, state: State) -> bool:
-    """What would rarely let a run come far, if it happened as often as the rest."""
-    if name in ("crash", "abandon_claims", "cancel", "clock"):
-        return True
-    if name == "claim":
-        return state.status == "running"
-    return name.startswith("answer") and state.question == ""
+def _weight(name: str, state: State) -> float:
+    """What disturbs a run is rarer than what it does, or it would never come far."""
+    if name == "cancel":
+        return 0.2
+    if name in ("crash", "abandon_claims", "clock"):
+        return 1
+    if name == "claim" and state.status == "running":
+        return 1
+    return 0.2 if name.startswith("answer") and state.question == "" else 8
 
 
 class _Twin:
@@ -88,7 +94,7 @@ class _Twin:
         self.run_id = run_id
         self._names = ["worker 0.0", "worker 1.0"]
         self._claims: list[Claim | None] = [None, None]
-        self._question = pause_row(run_id, str(QUESTION))
+        self._question = pause_row(run_id, str(QUESTION), expires_at=time.time() + 86_400)
 
     async def take(self, action: Action, before: State, after: State) -> None:
         name, who = action
@@ -113,8 +119,19 @@ class _Twin:
                 await answered(self.journal, '{"use_result": "done"}', self.run_id)
             case "abandon_claims":
                 assert await self.journal.abandon_claims() == [self.run_id]
+            case "clock":
+                await self._pass_deadline()
+            case "expire":
+                assert await self.journal.expire_due(time.time(), recorded) == [self.run_id]
             case _:
                 await self._write(name, who, before, after)
+
+    async def _pass_deadline(self) -> None:
+        """Instead of waiting for it, the deadline of the question is moved into the past."""
+        self._question = replace(self._question, expires_at=1.0)
+        await self.journal._writer.write(
+            lambda db: db.execute("UPDATE durable_question SET expires_at = 1.0 WHERE id = ?", (self._question.id,))
+        )
 
     async def _write(self, name: str, worker: int, before: State, after: State) -> None:
         """What a leg writes: refused if the model drops the leg for it without any change."""
@@ -132,6 +149,10 @@ class _Twin:
                 is_new = leg.seen[QUESTION] == ""
                 entries = [asking(self._question)] if is_new else []
                 work = self.journal.park(claim, "awaiting-input", pauses=[self._question], entries=entries)
+            case "append expired":
+                late = expired(self._question, time.time())
+                error = replace(asking(self._question), state="error", value="{}", ended_at=time.time())
+                work = self.journal.append(claim, [error], expired=[late])
             case "park in doubt":
                 doubt = pause_row(
                     self.run_id, "0", id=f"{self.run_id}.0.a1", kind="attention", spec=attention("tool", "charge", 1.0)
@@ -157,7 +178,7 @@ class _Twin:
         )
         won = after.question == f"by {person}"
         assert (told == WON) == won, told
-        if not won and before.question.startswith("by "):
+        if not won and before.question.startswith("by ") and before.status != "cancelled":
             assert told == f"local:{before.question[3:]}", told
 
     async def compare(self, model: State) -> None:

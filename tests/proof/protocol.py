@@ -129,6 +129,8 @@ def advance(state: State, worker: int, leg: Leg, without: Without) -> tuple[str,
         return "park in doubt", write(state, worker, without, park_in_doubt)
     if seen[CALL] != "ok":
         return _call(state, worker, leg, CALL, without)
+    if seen[QUESTION] == "started" and state.question == "open" and state.overdue:
+        return "append expired", append_expired(state, worker, without)
     if seen[QUESTION] in ("", "started"):
         return "park", write(state, worker, without, park)
     if seen[LAST] != "ok":
@@ -164,6 +166,17 @@ def append(state: State, worker: int, slot: int, value: str, doing: str, without
     after = write(state, worker, without, put, keeps_leg=True)
     leg = after.legs[worker]
     return after if leg is None else _put(after, worker, leg._replace(seen=_with(leg.seen, slot, value), doing=doing))
+
+
+def append_expired(state: State, worker: int, without: Without) -> State:
+    """The leg comes to its question after the deadline, before anybody else has acted on it."""
+
+    def close(state: State) -> State:
+        return state._replace(question="expired", entries=_with(state.entries, QUESTION, "expired"))
+
+    after = write(state, worker, without, close, keeps_leg=True)
+    leg = after.legs[worker]
+    return after if leg is None else _put(after, worker, leg._replace(seen=_with(leg.seen, QUESTION, "expired")))
 
 
 def write(

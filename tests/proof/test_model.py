@@ -26,4 +26,14 @@ def test_without_a_safeguard_a_promise_is_broken(safeguard: str) -> None:
 
 def test_the_journal_goes_the_ways_of_the_model(tmp_path: Path) -> None:
     walked = conform(tmp_path, 60, 1)
-    assert {"claim", "crash", "intend", "park in doubt", "park", "answer", "cancel", "finish"} <= walked.taken.keys()
+    assert {
+        "claim",
+        "crash",
+        "intend",
+        "park in doubt",
+        "park",
+        "answer",
+        "cancel",
+        "expire",
+        "finish",
+    } <= walked.taken.keys()
