@@ -6,16 +6,18 @@ import os
 from pathlib import Path
 
 from runtime_core.hosts.protocol import VALUE_LIMIT
+from runtime_core.hosts.source import Source
 from runtime_core.wire.json import JsonText, dumps
 
 
-def read_repo_file(root: Path, path: str) -> tuple[bool, JsonText]:
-    """(True, the text) or (False, the error object), both as JSON text. ``root`` is resolved."""
+def read_repo_file(source: Source, path: str) -> tuple[bool, JsonText]:
+    """(True, the text) or (False, the error object), both as JSON text."""
     if not path or path.startswith(("/", "\\")) or Path(path).is_absolute() or "\0" in path:
         return _refused(path, "the path has to be relative to the repository's root")
-    parts = path.replace("\\", "/").split("/")
+    parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
     if ".." in parts:
         return _refused(path, "the path may not contain '..'")
+    root = source.home("/".join(parts))
     try:
         real = Path(os.path.realpath(root.joinpath(*parts), strict=True))
     except FileNotFoundError:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from runtime_core.hosts.source import Source
+
 PROGRAMS: Final = Path(__file__).parent / "programs"
 CODE_FOLDERS: Final = ("amodal", "hooks", "agents", "tools", "node_modules", "package.json", "tsconfig.json")
 """What handlers may read of their repository; everything else of it is out of their reach."""
@@ -29,15 +31,22 @@ SYSTEM_FILES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command line, the whole environment of the process, and the paths its guard lets it read."""
+    """A command line, the folder it starts in, its whole environment, and the paths its guard lets it read."""
 
     command: list[str]
+    folder: Path
     env: dict[str, str]
     readable: list[str]
 
 
-def code_paths(root: Path) -> list[str]:
-    return [str(root / name) for name in CODE_FOLDERS if (root / name).exists()]
+def code_paths(source: Source) -> list[str]:
+    homes = [source.root] if source.code is None else [source.root, source.code]
+    return [str(home / name) for home in homes for name in CODE_FOLDERS if (home / name).exists()]
+
+
+def start_folder(source: Source) -> Path:
+    """The repository, or its code if it is gone."""
+    return source.root if source.code is None or source.root.is_dir() else source.code
 
 
 def environment(**extra: str) -> dict[str, str]:

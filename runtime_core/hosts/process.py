@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final, cast
 
 from runtime_core.hosts.base import HandlerJob, HandlerLoadError, HostUnavailable, Language, LegEvents
@@ -32,6 +31,8 @@ from runtime_core.hosts.protocol import (
     encode,
     run_message,
 )
+from runtime_core.hosts.source import Source
+from runtime_core.hosts.usage import RUNS_PER_LOOK, Usage
 from runtime_core.wire.json import loads
 
 TICK_S: Final = 0.25
@@ -44,9 +45,6 @@ STOP_S: Final = 3.0
 IDLE_S: Final = 600.0
 MAX_LEGS: Final = 200
 MAX_SUSPECTS: Final = 8
-MAX_RUNS: Final = 20_000
-MAX_FROZEN: Final = 500
-MAX_MEMORY: Final = 400 * 1024 * 1024
 
 log = logging.getLogger("runtime_core.hosts")
 
@@ -54,8 +52,8 @@ log = logging.getLogger("runtime_core.hosts")
 class HostProcess(asyncio.SubprocessProtocol):
     """A running process. ``lost`` is called once when it is gone, with the entries that may have caused it."""
 
-    def __init__(self, root: Path, language: Language, lost: Callable[[HostProcess, frozenset[str]], None]) -> None:
-        self.root = root
+    def __init__(self, source: Source, language: Language, lost: Callable[[HostProcess, frozenset[str]], None]) -> None:
+        self._source = source
         self.language = language
         self._lost = lost
         self._loop = asyncio.get_running_loop()
@@ -75,10 +73,8 @@ class HostProcess(asyncio.SubprocessProtocol):
         self._sent = 0
         self._turn: int | None = None
         self._unhandled: deque[tuple[int, int, str]] = deque()
-        self._runs = 0
+        self._usage = Usage()
         self._loading = set[str]()
-        self._frozen = 0
-        self._memory = 0
         self._pings = 0
         self._missed = 0
         self._ticks = 0
@@ -90,19 +86,19 @@ class HostProcess(asyncio.SubprocessProtocol):
     @classmethod
     async def launch(
         cls,
-        root: Path,
+        source: Source,
         language: Language,
         launch: Launch,
         lost: Callable[[HostProcess, frozenset[str]], None],
     ) -> HostProcess:
         """Raises `HostUnavailable` if the process does not come up."""
         loop = asyncio.get_running_loop()
-        self = cls(root, language, lost)
+        self = cls(source, language, lost)
         options: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             options = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
         try:
-            await loop.subprocess_exec(lambda: self, *launch.command, env=launch.env, cwd=root, **options)
+            await loop.subprocess_exec(lambda: self, *launch.command, env=launch.env, cwd=launch.folder, **options)
         except OSError as error:
             raise HostUnavailable(f"{launch.command[0]} cannot be started: {error}") from error
         limits: dict[str, object] = {
@@ -111,8 +107,9 @@ class HostProcess(asyncio.SubprocessProtocol):
             "lines": LINES_PER_SECOND,
             "stuck": STUCK_S,
         }
-        hello: dict[str, object] = {"t": "init", "proto": PROTO, "root": str(root), "nonce": self._nonce}
-        self._send(hello | {"limits": limits, "readable": launch.readable})
+        hello: dict[str, object] = {"t": "init", "proto": PROTO, "nonce": self._nonce, "limits": limits}
+        files = {"root": str(source.root), "code": source.to_wire(), "readable": launch.readable}
+        self._send(hello | files)
         try:
             async with asyncio.timeout(START_S):
                 await self._ready
@@ -133,8 +130,8 @@ class HostProcess(asyncio.SubprocessProtocol):
     @property
     def takes_more(self) -> bool:
         """False once it is gone, going, full, or so used up that a fresh one is better."""
-        is_tired = self._runs >= MAX_RUNS or self._frozen >= MAX_FROZEN or self._memory >= MAX_MEMORY
-        return not (self._gone.is_set() or self._is_retired or is_tired or len(self._legs) >= MAX_LEGS)
+        is_over = self._gone.is_set() or self._is_retired
+        return not (is_over or self._usage.is_tired or len(self._legs) >= MAX_LEGS)
 
     async def is_awake(self) -> bool:
         """Whether it has answered its last ping, for which it gets a moment: a blocked process begins no leg."""
@@ -147,9 +144,11 @@ class HostProcess(asyncio.SubprocessProtocol):
         number = next(self._numbers)
         leg = HostLeg(number, job, events, self._loop.time, self._send, self._on_leg_ended)
         self._legs[number] = leg
-        self._runs += 1
+        self._usage.runs += 1
         self._send(run_message(number, job))
         self._watch()
+        if self._usage.runs % RUNS_PER_LOOK == 0:
+            self._ping()
         if self._gone.is_set():
             self._loop.call_soon(self._fail_legs)
         return leg
@@ -262,7 +261,7 @@ class HostProcess(asyncio.SubprocessProtocol):
         return f"{how}: {' '.join(last)}" if last and code not in {None, -signal.SIGTERM} else how
 
     def _is_out_of_memory(self) -> bool:
-        return "out of memory" in self._stderr[-4000:].lower()
+        return self._usage.is_excessive or "out of memory" in self._stderr[-4000:].lower()
 
     def kill(self) -> None:
         """End the process now."""
@@ -302,12 +301,7 @@ class HostProcess(asyncio.SubprocessProtocol):
             case "turn":
                 self._turn = message["run"]
             case "pong":
-                self._missed = 0
-                self._memory = message["memory"]
-                self._frozen = message["frozen"]
-                if message["n"] == self._pings:
-                    self._awake.set()
-                    self._rest()
+                self._on_pong(message)
             case "loading":
                 (self._loading.add if message["on"] else self._loading.discard)(message["entry"])
             case "ready":
@@ -319,6 +313,17 @@ class HostProcess(asyncio.SubprocessProtocol):
                     answer.set_result(message)
             case _:
                 self._on_leg_message(message)
+
+    def _on_pong(self, message: Message) -> None:
+        self._missed = 0
+        self._usage.memory = message["memory"]
+        self._usage.frozen = message["frozen"]
+        self._usage.cpu_s = message["cpu"]
+        if self._usage.is_excessive:
+            self.kill()
+        if message["n"] == self._pings:
+            self._awake.set()
+            self._rest()
 
     def _on_leg_message(self, message: Message) -> None:
         leg = self._legs.get(message["run"]) if "run" in message else None
@@ -346,10 +351,12 @@ class HostProcess(asyncio.SubprocessProtocol):
                 leg.on_done(message)
             case "diverged":
                 leg.on_diverged(message)
+            case "replayed":
+                leg.on_replayed()
             case "cleared":
                 leg.on_cleared(message["seq"])
             case "read":
-                leg.on_file(message["id"], *read_repo_file(self.root, message["path"]))
+                leg.on_file(message["id"], *read_repo_file(self._source, message["path"]))
             case other:
                 log.warning("unknown message %r of a handler process", other)
 

@@ -6,18 +6,22 @@ import os
 import sys
 from pathlib import Path
 
-from runtime_core.hosts.launch import PROGRAMS, SYSTEM_FILES, Launch, code_paths, environment
+from runtime_core.hosts.launch import PROGRAMS, SYSTEM_FILES, Launch, code_paths, environment, start_folder
+from runtime_core.hosts.reach import closed_paths
 from runtime_core.hosts.sandbox import boxed
+from runtime_core.hosts.source import Source
 
 
-def launch(root: Path, cache_dir: Path) -> Launch:
+def launch(source: Source, cache_dir: Path) -> Launch:
     pycache = cache_dir / "pycache"
     pycache.mkdir(parents=True, exist_ok=True)
+    closed_paths(source)
     interpreter = [sys.executable, "-I", "-X", f"pycache_prefix={pycache}"]
-    readable = [*code_paths(root), *_interpreter_paths(), str(PROGRAMS), *SYSTEM_FILES, "/usr/share/zoneinfo"]
+    readable = [*code_paths(source), *_interpreter_paths(), str(PROGRAMS), *SYSTEM_FILES, "/usr/share/zoneinfo"]
     writable = [str(pycache), "/dev/null"]
     return Launch(
         boxed([str(PROGRAMS / "host.py")], [*readable, __file__], writable, interpreter=interpreter),
+        start_folder(source),
         environment(),
         [path for path in (*readable, *writable) if path != "/proc/self"],
     )

@@ -1,7 +1,7 @@
-"""The box around a handler process on Linux: dies with its parent, bounded memory, Landlock where the kernel has it.
+"""The box around a handler process: bounded processor time, on Linux bounded memory, death with its parent, Landlock.
 
 The parent puts `boxed` in front of a command; the child runs this very file, which closes the box around itself and
-becomes the command. Elsewhere, and where the kernel has no Landlock, the command runs with what there is. The file
+becomes the command. On Windows, and where the kernel has no Landlock, the command runs with what there is. The file
 is a program of its own: standard library only, and nothing that is slow to import.
 """
 
@@ -11,6 +11,7 @@ import os
 import sys
 
 MEMORY_LIMIT = 1536 * 1024 * 1024  # of private data; V8 does not start below 640 MB
+CPU_LIMIT = 3600  # seconds, for one that nobody watches any more; a process is replaced long before
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
@@ -23,15 +24,33 @@ _FILE_ONLY = _EXECUTE | 1 << 1 | _READ_FILE | 1 << 14 | 1 << 15
 _RIGHTS_OF_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 
 
-def boxed(command: list[str], readable: list[str], writable: list[str], *, interpreter: list[str]) -> list[str]:
+def boxed(
+    command: list[str],
+    readable: list[str],
+    writable: list[str],
+    *,
+    interpreter: list[str],
+    is_trusted: bool = False,
+) -> list[str]:
     """The command inside the box; ``interpreter`` is the Python command line that runs this file.
 
     A command that is a Python file is run by that interpreter itself, everything else is executed in its place.
+    ``is_trusted``: it may use the network, and as much memory and time as it needs.
     """
-    if sys.platform != "linux":
+    if sys.platform == "win32":
         return [*interpreter, *command] if command[0].endswith(".py") else command
     grants = [f"r{path}" for path in readable] + [f"w{path}" for path in writable]
-    return [*interpreter, __file__, str(os.getpid()), *grants, "--", *command]
+    kind = "trusted" if is_trusted else "handler"
+    return [*interpreter, __file__, str(os.getpid()), kind, *grants, "--", *command]
+
+
+def landlock_version() -> int:
+    """0 where the kernel has no Landlock, or keeps it from us."""
+    if sys.platform != "linux":
+        return 0
+    import ctypes
+
+    return max(0, ctypes.CDLL(None).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1))
 
 
 def _die_with(parent: int) -> None:
@@ -42,28 +61,31 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _limit_memory() -> None:
+def _limit_use() -> None:
     import resource
 
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = MEMORY_LIMIT if hard == resource.RLIM_INFINITY else min(hard, MEMORY_LIMIT)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, CPU_LIMIT)]
+    if sys.platform == "linux":  # elsewhere it does not count what a process maps
+        limits.append((resource.RLIMIT_DATA, MEMORY_LIMIT))
+    for kind, limit in limits:
+        _, hard = resource.getrlimit(kind)
+        allowed = limit if hard == resource.RLIM_INFINITY else min(hard, limit)
+        resource.setrlimit(kind, (allowed, allowed))
 
 
-def _landlock(readable: list[str], writable: list[str]) -> None:
-    """Reads only below ``readable``, writes only below ``writable``, no TCP, no signals to the outside."""
+def _landlock(readable: list[str], writable: list[str], has_network: bool) -> None:
+    """Reads only below ``readable``, writes only below ``writable``, no signals to the outside, TCP if allowed."""
     import ctypes
     import struct
 
-    libc = ctypes.CDLL(None, use_errno=True)
-    size_t = ctypes.c_size_t
-    abi = libc.syscall(_CREATE_RULESET, None, size_t(0), 1)
+    abi = landlock_version()
     if abi < 1:
         return
+    libc = ctypes.CDLL(None, use_errno=True)
+    size_t = ctypes.c_size_t
     rights = _RIGHTS_OF_ABI[max(known for known in _RIGHTS_OF_ABI if known <= abi)]
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
-    attributes = struct.pack("QQQ", rights, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)[:size]
+    attributes = struct.pack("QQQ", rights, 3 if abi >= 4 and not has_network else 0, 3 if abi >= 6 else 0)[:size]
     ruleset = libc.syscall(_CREATE_RULESET, attributes, size_t(size), 0)
     if ruleset < 0:
         return
@@ -82,13 +104,18 @@ def _landlock(readable: list[str], writable: list[str]) -> None:
 
 
 def _enter(arguments: list[str]) -> None:
-    parent, *rest = arguments
+    parent, kind, *rest = arguments
     split = rest.index("--")
     grants, command = rest[:split], rest[split + 1 :]
-    _die_with(int(parent))
+    is_trusted = kind == "trusted"
+    readable = [path[1:] for path in grants if path[0] == "r"]
+    writable = [path[1:] for path in grants if path[0] == "w"]
+    if sys.platform == "linux":
+        _die_with(int(parent))
     try:
-        _limit_memory()
-        _landlock([path[1:] for path in grants if path[0] == "r"], [path[1:] for path in grants if path[0] == "w"])
+        if not is_trusted:
+            _limit_use()
+        _landlock(readable, writable, is_trusted)
     except OSError:
         pass  # a kernel that refuses leaves the process as open as on other systems
     if command[0].endswith(".py"):

@@ -12,6 +12,9 @@ from runtime_core.hosts import deno, python
 from runtime_core.hosts.base import HandlerJob, HostRepo, HostUnavailable, Language, LegEvents
 from runtime_core.hosts.leg import HostLeg
 from runtime_core.hosts.process import HostProcess
+from runtime_core.hosts.source import Source
+
+_Key = tuple[HostRepo, Path | None, Language]
 
 _CLOSING = "The runtime is closing; no handler can be started any more."
 
@@ -21,8 +24,8 @@ class HandlerHosts:
 
     def __init__(self, cache_dir: Path) -> None:
         self._cache_dir = cache_dir
-        self._current: dict[tuple[HostRepo, Language], HostProcess] = {}
-        self._locks = defaultdict[tuple[HostRepo, Language], asyncio.Lock](asyncio.Lock)
+        self._current: dict[_Key, HostProcess] = {}
+        self._locks = defaultdict[_Key, asyncio.Lock](asyncio.Lock)
         self._all: dict[HostProcess, HostRepo] = {}
         self._suspects: set[tuple[Path, str]] = set()
         self._launching: set[asyncio.Task[HostProcess]] = set()
@@ -55,7 +58,7 @@ class HandlerHosts:
         return dict(self._all)
 
     async def _process(self, repo: HostRepo, language: Language) -> HostProcess:
-        key = (repo, language)
+        key = (repo, repo.code, language)
         async with self._locks[key]:
             current = self._current.get(key)
             if current is None or not (await current.is_awake() and current.takes_more):
@@ -67,7 +70,7 @@ class HandlerHosts:
     async def _launch(self, repo: HostRepo, language: Language, alone: str | None = None) -> HostProcess:
         if self._is_closed:
             raise HostUnavailable(_CLOSING)
-        root = repo.root.resolve()
+        source = Source(repo.root.resolve(), repo.code and repo.code.resolve())
         engine = deno if language == "typescript" else python
 
         def lost(process: HostProcess, suspects: frozenset[str]) -> None:
@@ -77,8 +80,8 @@ class HandlerHosts:
                 self._suspects.discard((repo.root, alone))
             self._suspects |= {(repo.root, entry) for entry in suspects if entry}
 
-        command = engine.launch(root, self._cache_dir)
-        launching = asyncio.get_running_loop().create_task(HostProcess.launch(root, language, command, lost))
+        command = engine.launch(source, self._cache_dir)
+        launching = asyncio.get_running_loop().create_task(HostProcess.launch(source, language, command, lost))
         self._launching.add(launching)
         launching.add_done_callback(self._launching.discard)
         try:

@@ -14,6 +14,7 @@ const realExit = Deno.exit;
 const readInput = Deno.stdin.read.bind(Deno.stdin);
 const writeOutput = Deno.stdout.writeSync.bind(Deno.stdout);
 const memoryUsage = Deno.memoryUsage;
+const cpuUsage = process.cpuUsage;
 const realTimeout = setTimeout;
 const realClear = clearTimeout;
 const immediate = setImmediate;
@@ -22,6 +23,7 @@ const encoder = new TextEncoder();
 
 let root = '';
 let rootUrl = '';
+let codeUrl = null;
 let mark = '';
 let limits = {};
 const runs = new Map();
@@ -66,7 +68,7 @@ function unhandled(reason) {
 
 // ---- loading -------------------------------------------------------------------------------------------
 const readable = (error) => {
-  const clean = (text) => text?.replaceAll(rootUrl, '');
+  const clean = (text) => (codeUrl ? text?.replaceAll(codeUrl, '') : text)?.replaceAll(rootUrl, '');
   return { ...error, message: clean(error.message), ...(error.stack && { stack: clean(error.stack) }) };
 };
 
@@ -190,6 +192,9 @@ function handle(message, run) {
     case 'file':
       run?.readDone(message);
       break;
+    case 'go':
+      run?.go();
+      break;
     case 'abort':
       run?.abort(message.reason);
       break;
@@ -224,9 +229,14 @@ async function drain() {
   draining = false;
 }
 
+function cpuSeconds() {
+  const { user, system } = cpuUsage();
+  return (user + system) / 1e6;
+}
+
 function receive(line) {
   const message = JSON.parse(line);
-  if (message.t === 'ping') send({ t: 'pong', n: message.n, memory: memoryUsage().rss, frozen: 0 });
+  if (message.t === 'ping') send({ t: 'pong', n: message.n, memory: memoryUsage().rss, frozen: 0, cpu: cpuSeconds() });
   else inbox.push(message);
 }
 
@@ -235,9 +245,10 @@ function initialise(line) {
   if (message.proto !== PROTO) realExit(64);
   root = message.root;
   rootUrl = `${pathToFileURL(root).href}/`;
+  codeUrl = message.code && `${pathToFileURL(message.code.folder).href}/`;
   mark = `\x1e${message.nonce}`;
   limits = message.limits;
-  installResolver(root);
+  installResolver(root, message.code);
   globalThis.CompositeCallError = CompositeCallError;
   virtualClock();
   virtualRandom();

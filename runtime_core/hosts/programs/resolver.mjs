@@ -1,7 +1,7 @@
 // Finds and loads modules the way a bundler would, so that handler files run unmodified.
 import nodeModule from 'node:module';
 import { readFileSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const { createRequire, isBuiltin, registerHooks } = nodeModule;
@@ -44,10 +44,34 @@ const SHIMS = {
     export default { ...real, randomUUID, getRandomValues, randomBytes };`,
 };
 
-const stat = (path) => statSync(path, { throwIfNoEntry: false });
+// Code is read from the copy of its revision, under the names it has in the repository.
+let copyOf = (path) => path;
+
+function readCodeFrom(root, { folder, tops, live }) {
+  const isLive = new RegExp(live);
+  const top = new Set(tops);
+  copyOf = (path) => {
+    if (!path.startsWith(root + sep)) return path;
+    const name = path.slice(root.length + 1).replaceAll('\\', '/');
+    return top.has(name.split('/', 1)[0]) && !isLive.test(name) ? join(folder, name) : path;
+  };
+}
+
+const SOURCE_MAP = '\n//# sourceMappingURL=data:application/json;base64,';
+
+/** What Deno made of the copy of a file, with the name of the file itself in the places of errors. */
+function renamed(loaded, copy, url) {
+  const at = typeof loaded.source === 'string' ? loaded.source.lastIndexOf(SOURCE_MAP) : -1;
+  if (at < 0) return loaded;
+  const start = at + SOURCE_MAP.length;
+  const map = Buffer.from(loaded.source.slice(start), 'base64').toString().replace(JSON.stringify(copy), JSON.stringify(url));
+  return { ...loaded, source: loaded.source.slice(0, start) + Buffer.from(map).toString('base64') };
+}
+
+const stat = (path) => statSync(copyOf(path), { throwIfNoEntry: false });
 const isFile = (path) => attempt(() => stat(path)?.isFile()) ?? false;
 const isDirectory = (path) => attempt(() => stat(path)?.isDirectory()) ?? false;
-const readText = (path) => readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+const readText = (path) => readFileSync(copyOf(path), 'utf8').replace(/^\uFEFF/, '');
 
 function attempt(read) {
   try {
@@ -171,7 +195,8 @@ function noPackage(specifier, importer) {
   return Object.assign(new Error(text), { code: 'ERR_MODULE_NOT_FOUND' });
 }
 
-export function installResolver(root) {
+export function installResolver(root, code) {
+  if (code) readCodeFrom(root, code);
   const aliases = pathAliases(root);
   const module = (source) => ({ format: 'module', source, shortCircuit: true });
 
@@ -199,14 +224,15 @@ export function installResolver(root) {
       if (url.startsWith(VIRTUAL)) return module(SHIMS[decodeURIComponent(url.slice(VIRTUAL.length, -'.mjs'.length))]);
       if (!url.startsWith('file:')) return next(url, context);
       const file = fileURLToPath(url);
+      const copy = copyOf(file) === file ? url : pathToFileURL(copyOf(file)).href;
       const required = context.conditions?.includes('require');
       if (file.endsWith('.json')) {
         // With a load hook set, Deno parses a required .json as a script.
         if (required) return { format: 'commonjs', source: `module.exports = ${readText(file)}`, shortCircuit: true };
-        return context.importAttributes?.type === 'json' ? next(url, context) : module(jsonModule(file));
+        return context.importAttributes?.type === 'json' ? next(copy, context) : module(jsonModule(file));
       }
       if (!required && file.includes('/node_modules/') && isCommonJs(file)) return module(commonJsModule(url, file));
-      return next(url, context);
+      return copy === url ? next(url, context) : renamed(next(copy, context), copy, url);
     },
   });
 }

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime_core.hosts import deno, process
+from runtime_core.hosts import deno, process, usage
 from runtime_core.hosts.base import HostRepo, HostUnavailable
 from runtime_core.hosts.supervisor import HandlerHosts
 from tests.unit.hosts.conftest import Bench, same
@@ -137,7 +137,7 @@ def test_an_idle_process_ends(bench: Bench, language: str, monkeypatch: pytest.M
 
 
 def test_frozen_runs_are_recycled(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "MAX_RUNS", 3)
+    monkeypatch.setattr(usage, "MAX_RUNS", 3)
     repo = write_tools(bench.root / "tired", {"t.py": CALLS["py"]})
 
     async def scenario() -> set[int]:

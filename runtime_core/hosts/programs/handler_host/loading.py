@@ -9,8 +9,10 @@ import os
 import sys
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from .sources import Sources
 
 Handler = Callable[[Any, Any], Any]
 
@@ -35,8 +37,10 @@ class LoadError(Exception):
 class Loader:
     """``loading`` is told of every file before it is loaded, in case that never ends, and afterwards."""
 
-    def __init__(self, root: str, loading: Callable[[str, bool], None]) -> None:
+    def __init__(self, root: str, code: Mapping[str, Any] | None, loading: Callable[[str, bool], None]) -> None:
         self._root = root
+        self._sources = Sources(root, code)
+        sys.meta_path.insert(0, self._sources)
         self._loading = loading
         self._modules: dict[str, types.ModuleType] = {}
         self._checked: set[str] = set()
@@ -67,16 +71,15 @@ class Loader:
             file = getattr(module, "__file__", None)
             if isinstance(file, str) and file.startswith(prefix) and file not in self._checked:
                 self._checked.add(file)
-                found += [f"{file.removeprefix(prefix)}:{place}" for place in _unsteady_places(file)]
+                found += [f"{file.removeprefix(prefix)}:{at}" for at in _unsteady_places(self._sources.copy_of(file))]
         return found
 
     def _import(self, entry: str) -> types.ModuleType:
         path = os.path.join(self._root, *entry.split("/"))
         name = entry.removesuffix(".py").replace("/", ".")
         self._packages(name.split(".")[:-1])
-        spec = importlib.util.spec_from_file_location(name, path)
-        if spec is None or spec.loader is None:
-            raise LoadError(f"{entry} is not a Python file")
+        spec = self._sources.spec(name, path)
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         try:

@@ -10,6 +10,7 @@ import io
 import os
 import sys
 import threading
+import time
 from collections import deque
 from typing import Any, NoReturn, cast
 
@@ -25,6 +26,7 @@ from .values import CompositeCallError, HandlerExit, TooLarge, Writer, error_out
 PROTO = 1
 STATM = "/proc/self/statm"
 _end_process = os._exit
+_cpu_s = time.process_time
 
 
 class Host:
@@ -35,7 +37,7 @@ class Host:
         self._send = output.send
         self._runs: dict[int, Run] = {}
         self._frozen: list[Run] = []  # a pause leaves frames behind that must never go on
-        self._loader = Loader(init["root"], self._say_loading)
+        self._loader = Loader(init["root"], init["code"], self._say_loading)
         self._inbox: deque[Message] = deque()
         self._draining: asyncio.Task[None] | None = None
         self._handled = 0
@@ -55,7 +57,8 @@ class Host:
     def receive(self, text: str) -> None:
         message = loads(text)
         if message["t"] == "ping":
-            self._send({"t": "pong", "n": message["n"], "memory": _memory(), "frozen": len(self._frozen)})
+            used = {"memory": _memory(), "frozen": len(self._frozen), "cpu": _cpu_s()}
+            self._send({"t": "pong", "n": message["n"], **used})
             return
         self._inbox.append(message)
         if self._draining is None or self._draining.done():
@@ -85,6 +88,8 @@ class Host:
                 run.result(message)
             case "file" if run is not None:
                 run.file(message)
+            case "go" if run is not None:
+                run.go()
             case "abort" if run is not None:
                 run.abort(message["reason"])
             case "drop" if run is not None:
@@ -183,7 +188,16 @@ def _memory() -> int:
         with open(STATM, "rb") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
+        return _peak_memory()
+
+
+def _peak_memory() -> int:
+    """Where there is no /proc."""
+    try:
+        from resource import RUSAGE_SELF, getrusage
+    except ImportError:
         return 0
+    return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _refuse_exit(code: object = None) -> NoReturn:
@@ -247,7 +261,6 @@ def _begin(init: Message, loop: asyncio.AbstractEventLoop, handle: int) -> Host:
     loop.set_exception_handler(host.on_unhandled)
     replace_timers(loop)
     sys.setrecursionlimit(3000)  # a value may be nested 500 levels deep
-    sys.path.insert(0, init["root"])
     sys.stdout = Console(output, "stdout", limits["line"], limits["lines"])
     sys.stderr = Console(output, "stderr", limits["line"], limits["lines"])
     sys.stdin = io.StringIO()
