@@ -26,11 +26,36 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class Votes:
+    """Of a question that takes several people. ``by``: who answered so far; ``mine``: this operator is one of them."""
+
+    needed: int
+    by: tuple[str, ...] = ()
+    mine: bool = False
+
+    @property
+    def given(self) -> int:
+        return len(self.by)
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """A call that was in flight when its process died: it may have run. ``params`` None if they were not told."""
+
+    kind: str
+    name: str
+    began_at: float | None
+    params: Json = None
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """One waiting question. ``input_type`` is ``text``, ``choice``, ``yesno`` or a word this application does not know.
 
     ``options`` is None if none were given (an empty tuple if an empty list was). ``path`` holds the names from the top
-    tool down to the asker. ``eligible`` says whether this operator may answer, ``reason`` why not. ``raw`` is the pause
+    tool down to the asker. ``eligible`` says whether this operator may answer, ``reason`` why not. ``on_expire`` is
+    ``"fail"`` or ``{"value": …}``. ``cut_off``: the call an attention is about. ``schema`` (JSON Schema) is for the
+    edits, or for the text if there is nothing to edit. ``code_changed``: since this was asked. ``raw`` is the pause
     object as the runtime gave it, unknown fields included.
     """
 
@@ -53,12 +78,19 @@ class Pause:
     fingerprint: str | None = None
     eligible: bool = True
     reason: str = ""
+    votes: Votes | None = None
+    cut_off: CutOff | None = None
+    schema: Json = None
+    code_changed: bool = False
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How one pause of a run ended. ``outcome``: answered, refused, expired, cancelled, superseded."""
+    """How one pause of a run ended. ``outcome``: answered, refused, expired, cancelled, superseded.
+
+    ``at`` is when it was closed. ``voters``: everybody whose answer counted, where it took several people.
+    """
 
     pause_id: str
     question: str
@@ -72,11 +104,18 @@ class Decision:
     at: float | None
     asked_at: float
     path: tuple[str, ...] = ()
+    on_expire: Json = None
+    voters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run. ``status`` is a word of the contract (decision 15); ``error`` has ``code`` and ``message``."""
+    """One run. ``status`` is a word of the contract (decision 15); ``error`` has ``code`` and ``message``.
+
+    Code versions are digests: ``revision`` when it started, ``leg_revision`` of its last leg, ``resume_on`` the one
+    somebody chose to go on with. ``code_changed``: the present code is another than that of the last leg.
+    ``pruned_at``: when retention took its journal away. ``warnings`` are sentences.
+    """
 
     id: str
     connection: str
@@ -90,6 +129,12 @@ class Run:
     result: Json = None
     error: Mapping[str, Any] | None = None
     wake_at: float | None = None
+    revision: str = ""
+    leg_revision: str = ""
+    resume_on: str = ""
+    code_changed: bool = False
+    pruned_at: float | None = None
+    warnings: tuple[str, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
 
     @property

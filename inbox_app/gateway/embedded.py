@@ -223,7 +223,7 @@ class EmbeddedGateway:
         from inbox_app.gateway import translate
 
         page = await self._open_runtime.pending(who=self._identity, limit=limit, cursor=cursor)
-        items = tuple(translate.pause(item, self.connection) for item in page["approvals"])
+        items = tuple(translate.pause(item, self.connection, self._identity) for item in page["approvals"])
         return PausePage(items, page["total"], page["next_cursor"])
 
     async def _runs(self, finished: bool | None, limit: int, cursor: str | None) -> RunPage:
@@ -236,7 +236,8 @@ class EmbeddedGateway:
     async def _run(self, run_id: str) -> RunDetail:
         from inbox_app.gateway import translate
 
-        return translate.detail(await self._open_runtime.run(run_id, who=self._identity), self.connection)
+        wire = await self._open_runtime.run(run_id, who=self._identity)
+        return translate.detail(wire, self.connection, self._identity)
 
     async def _answer(self, answer: Answer) -> Outcome:
         wait_s = _FOREVER_S if self._wait_s is None else self._wait_s
@@ -276,7 +277,7 @@ class EmbeddedGateway:
     def _outcome(self, reply: dict[str, Any]) -> Outcome:
         from inbox_app.gateway import translate
 
-        return translate.outcome(reply, self.connection)
+        return translate.outcome(reply, self.connection, self._identity)
 
     @property
     def _open_runtime(self) -> Runtime:

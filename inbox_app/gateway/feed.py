@@ -70,7 +70,7 @@ class Feed:
         wire = change.wire
         match change.kind:
             case "pause-opened":
-                pause = translate.pause(wire, self._connection)
+                pause = translate.pause(wire, self._connection, self._identity)
                 self._closed.pop(pause.id, None)
                 self._opened[pause.id] = pause
             case "pause-closed":
@@ -117,7 +117,7 @@ class Feed:
 
     async def _reset(self) -> Batch:
         page = await self._runtime.pending(who=self._identity, limit=FIRST_PAGE)
-        opened = tuple(translate.pause(item, self._connection) for item in page["approvals"])
+        opened = tuple(translate.pause(item, self._connection, self._identity) for item in page["approvals"])
         return Batch(opened=opened, reset=True, next_cursor=page["next_cursor"], total=page["total"])
 
     def _push(self, batch: Batch | None) -> None:

@@ -13,6 +13,7 @@ from typing import Any, cast, get_args
 from inbox_app.gateway.base import (
     Call,
     CallState,
+    CutOff,
     Decision,
     NextCall,
     Option,
@@ -21,6 +22,7 @@ from inbox_app.gateway.base import (
     Preview,
     Run,
     RunDetail,
+    Votes,
 )
 
 Wire = Mapping[str, Any]
@@ -28,7 +30,8 @@ _PAUSE_KINDS = ("input", "approval", "attention")
 _CALL_STATES = get_args(CallState)
 
 
-def pause(wire: Wire, connection: str) -> Pause:
+def pause(wire: Wire, connection: str, me: str = "") -> Pause:
+    """``me`` is the identity of this operator, to tell their own answer where it takes several."""
     kind = wire.get("pause_kind") or wire.get("kind")
     context = wire.get("context")
     return Pause(
@@ -51,6 +54,10 @@ def pause(wire: Wire, connection: str) -> Pause:
         fingerprint=_optional(wire.get("fingerprint")),
         eligible=wire.get("eligible", True) is not False,
         reason=_text(wire.get("reason")),
+        votes=_votes(wire.get("votes"), me),
+        cut_off=_cut_off(wire),
+        schema=wire.get("schema"),
+        code_changed=wire.get("code_changed") is True,
         raw=wire,
     )
 
@@ -69,6 +76,8 @@ def decision(wire: Wire) -> Decision:
         at=seconds(wire.get("answered_at")),
         asked_at=seconds(wire.get("created_at")) or 0.0,
         path=_names(wire.get("path")),
+        on_expire=wire.get("on_expire"),
+        voters=votes.by if (votes := _votes(wire.get("votes"), "")) else (),
     )
 
 
@@ -88,6 +97,12 @@ def run(wire: Wire, connection: str) -> Run:
         result=wire.get("result"),
         error=cast("Mapping[str, Any]", error) if isinstance(error, dict) else None,
         wake_at=seconds(wire.get("wake_at")),
+        revision=_text(wire.get("revision")),
+        leg_revision=_text(wire.get("leg_revision")),
+        resume_on=_text(wire.get("resume_on")),
+        code_changed=wire.get("code_changed") is True,
+        pruned_at=seconds(wire.get("pruned_at")),
+        warnings=_names(wire.get("warnings")),
         raw=wire,
     )
 
@@ -112,17 +127,17 @@ def call(wire: Wire) -> Call:
     )
 
 
-def detail(wire: Wire, connection: str) -> RunDetail:
+def detail(wire: Wire, connection: str, me: str = "") -> RunDetail:
     return RunDetail(
         run=run(wire["run"], connection),
-        pauses=tuple(pause(item, connection) for item in wire["pauses"]),
+        pauses=tuple(pause(item, connection, me) for item in wire["pauses"]),
         decisions=tuple(decision(item) for item in wire["decisions"]),
         calls=tuple(call(item) for item in wire["spans"]),
         raw=wire,
     )
 
 
-def outcome(reply: Wire, connection: str) -> Outcome:
+def outcome(reply: Wire, connection: str, me: str = "") -> Outcome:
     """A reply ``{"sessionId", "outcome": {"kind", ...}, "result"}``; a pause in ``outcome`` has its status as kind."""
     inner = cast("Wire", reply.get("outcome") or {})
     return Outcome(
@@ -130,7 +145,7 @@ def outcome(reply: Wire, connection: str) -> Outcome:
         run_id=reply.get("sessionId"),
         result=reply.get("result"),
         reason=_text(inner.get("reason")),
-        pause=pause(inner, connection) if inner.get("pause_id") else None,
+        pause=pause(inner, connection, me) if inner.get("pause_id") else None,
         raw=reply,
     )
 
@@ -190,6 +205,31 @@ def _option(item: Any) -> Option:
         label=_text(value if label is None else label),
         sub=_text(option.get("sub")),
         recommended=option.get("recommended") is True,
+    )
+
+
+def _votes(value: Any, me: str) -> Votes | None:
+    """``{"needed", "given", "by"}``; None where one person is enough."""
+    if not isinstance(value, dict):
+        return None
+    votes = cast("dict[str, Any]", value)
+    needed, by = votes.get("needed"), _names(votes.get("by"))
+    if not isinstance(needed, int) or needed < 2:
+        return None
+    return Votes(needed, by, bool(me) and me in by)
+
+
+def _cut_off(wire: Wire) -> CutOff | None:
+    """The call of an attention, ``{"kind", "name", "started_at"}``; its parameters stand in the context."""
+    value = wire.get("call")
+    if not isinstance(value, dict):
+        return None
+    call, context = cast("dict[str, Any]", value), wire.get("context")
+    return CutOff(
+        kind=_text(call.get("kind")),
+        name=_text(call.get("name")),
+        began_at=seconds(call.get("started_at")),
+        params=cast("dict[str, Any]", context).get("params") if isinstance(context, dict) else None,
     )
 
 
