@@ -134,7 +134,8 @@ class Story:
     def _remedy(self, pause: dict[str, Any]) -> Any:
         """A person looks whether the interrupted call had its effect."""
         assert self.interrupted, f"nothing was interrupted: {pause['question']}"
-        label = pause["context"]["params"]["id"]
+        label = pause["context"]["params"].get("id")
+        assert label is not None, pause["question"]
         if any(effect.params["id"] == label for effect in self.stage.effects):
             return {"use_result": f"once {label}"}
         return "run-again"
