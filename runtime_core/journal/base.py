@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
 from runtime_core.wire.json import JsonText
-from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, Span
+from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span
 
 T = TypeVar("T")
 
@@ -78,6 +78,10 @@ class Journal(Protocol):
         The journal assigns ``order`` to finished entries, in the order given. ``expired``: questions, open or never
         opened, whose deadline passed while the leg went on; their entries are among those given.
         """
+        ...
+
+    async def warn(self, run_id: str, warnings: Sequence[RunWarning]) -> None:
+        """Keep warnings with a run; one of a kind it has already changes nothing."""
         ...
 
     async def park(
@@ -175,6 +179,10 @@ class Journal(Protocol):
 
     async def legs(self, run_id: str) -> Sequence[LegRow]:
         """Where the code of the run changed, oldest first; empty for runs of a format that did not keep this."""
+        ...
+
+    async def warnings(self, run_id: str) -> Sequence[RunWarning]:
+        """Oldest first."""
         ...
 
     async def spans(self, run_id: str) -> Sequence[Span]: ...

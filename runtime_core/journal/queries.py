@@ -23,15 +23,16 @@ from runtime_core.journal.rows import (
     to_span,
 )
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.runs import FINISHED, Entry, Event, LegRow, PauseRow, RunRow, RunStatus, Span, Vote
+from runtime_core.wire.runs import FINISHED, Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span, Vote
 
 MAX_PAGE: Final = 1000
 
 OVERDUE: Final = (
     "FROM durable_question AS question JOIN durable_run AS run ON run.id = run_id "
-    "WHERE question.outcome IS NULL AND expires_at IS NOT NULL AND run.status <> 'running'"
+    "WHERE question.outcome IS NULL AND expires_at IS NOT NULL AND run.status NOT IN ('running', 'diverged')"
 )
-"""Open questions with a deadline, except those of runs that a leg advances: it looks at the deadline itself."""
+"""Open questions with a deadline, except those of runs that a leg advances, which looks at deadlines itself, and of
+runs that only a person can make go on."""
 
 
 def run(db: Connection, run_id: str) -> RunRow | None:
@@ -112,6 +113,11 @@ def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
 def legs(db: Connection, run_id: str) -> list[LegRow]:
     rows = db.execute("SELECT epoch, revision, at FROM durable_leg WHERE run_id = ? ORDER BY epoch", (run_id,))
     return [LegRow(*row) for row in rows.fetchall()]
+
+
+def warnings(db: Connection, run_id: str) -> list[RunWarning]:
+    rows = db.execute("SELECT kind, text, at FROM durable_warning WHERE run_id = ? ORDER BY at, kind", (run_id,))
+    return [RunWarning(*row) for row in rows.fetchall()]
 
 
 def spans(db: Connection, run_id: str) -> list[Span]:

@@ -26,7 +26,7 @@ from runtime_core.journal.folder import prepare
 from runtime_core.journal.schema import migrate
 from runtime_core.journal.writer import Writer
 from runtime_core.wire.json import JsonText
-from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, Span
+from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span
 from runtime_core.wire.settings import Durability
 
 T = TypeVar("T")
@@ -71,6 +71,9 @@ class SqliteJournal:
         self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = (), expired: Sequence[PauseRow] = ()
     ) -> None:
         await self._writer.write(lambda db: transactions.append(db, claim, entries, spans, expired))
+
+    async def warn(self, run_id: str, warnings: Sequence[RunWarning]) -> None:
+        await self._writer.write(lambda db: transactions.warn(db, run_id, warnings))
 
     async def park(
         self,
@@ -144,6 +147,9 @@ class SqliteJournal:
 
     async def legs(self, run_id: str) -> Sequence[LegRow]:
         return await self._readers.read(lambda db: queries.legs(db, run_id))
+
+    async def warnings(self, run_id: str) -> Sequence[RunWarning]:
+        return await self._readers.read(lambda db: queries.warnings(db, run_id))
 
     async def spans(self, run_id: str) -> Sequence[Span]:
         return await self._readers.read(lambda db: queries.spans(db, run_id))

@@ -34,6 +34,7 @@ from runtime_core.wire.runs import (
     PauseRow,
     RunRow,
     RunStatus,
+    RunWarning,
     Span,
     iso,
     parent_slot,
@@ -109,6 +110,13 @@ def append(
         db.execute(_PUT_CLOSED, question_values(db, pause))
     if expired:
         events(db, claim.run, expired)
+
+
+def warn(db: Connection, run_id: str, warnings: Sequence[RunWarning]) -> None:
+    db.executemany(
+        "INSERT OR IGNORE INTO durable_warning(run_id, kind, text, at) VALUES (?, ?, ?, ?)",
+        [(run_id, warning.kind, warning.text, warning.at) for warning in warnings],
+    )
 
 
 def park(

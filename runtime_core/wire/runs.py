@@ -175,7 +175,8 @@ class PauseRow:
         """The pause object of decisions 1 and 21; unset arguments of the question are present as null.
 
         ``on_expire``: ``"fail"`` or ``{"value": …}``, null without a deadline. ``votes``: ``{"needed", "given",
-        "by"}``, ``by`` the user ids in the order they answered; null if one person is enough. A closed pause also has
+        "by"}``, ``by`` the user ids in the order they answered; null if one person is enough. An attention about a call
+        that was cut off has ``call``: ``{"kind", "name", "started_at"}``. A closed pause also has
         ``outcome`` (`PauseOutcome`), ``value`` (null if nobody answered), ``note``, ``answered_by`` (for a cancelled
         one: who cancelled) and ``answered_at`` (when it closed), and ``edits`` if there were any.
         """
@@ -211,6 +212,8 @@ class PauseRow:
             "title": spec.get("title"),
             "links": spec.get("links"),
         }
+        if isinstance(call := spec.get("call"), dict):
+            wire["call"] = {"kind": call.get("kind"), "name": call.get("name"), "started_at": call.get("startedAt")}
         if self.outcome is not None:
             wire["outcome"] = self.outcome
             wire["value"] = loads(self.answer) if self.answer is not None else None
@@ -234,6 +237,18 @@ class LegRow:
     epoch: int
     revision: str
     at: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunWarning:
+    """What is odd about a run and stops nothing, once of each ``kind``, as a sentence."""
+
+    kind: str
+    text: str
+    at: float
+
+    def to_wire(self) -> dict[str, Any]:
+        return {"kind": self.kind, "message": self.text, "at": iso(self.at)}
 
 
 @dataclass(frozen=True, slots=True)
