@@ -102,7 +102,7 @@ def run(wire: Wire, connection: str) -> Run:
         resume_on=_text(wire.get("resume_on")),
         code_changed=wire.get("code_changed") is True,
         pruned_at=seconds(wire.get("pruned_at")),
-        warnings=_names(wire.get("warnings")),
+        warnings=_warnings(wire.get("warnings")),
         raw=wire,
     )
 
@@ -231,6 +231,14 @@ def _cut_off(wire: Wire) -> CutOff | None:
         began_at=seconds(call.get("started_at")),
         params=cast("dict[str, Any]", context).get("params") if isinstance(context, dict) else None,
     )
+
+
+def _warnings(value: Any) -> tuple[str, ...]:
+    """Sentences, or objects with a ``message``."""
+    if not isinstance(value, list):
+        return ()
+    items = cast("list[Any]", value)
+    return tuple(_text(cast("Wire", item).get("message") if isinstance(item, dict) else item) for item in items)
 
 
 def _names(value: Any) -> tuple[str, ...]:
