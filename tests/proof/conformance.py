@@ -118,11 +118,11 @@ class _Twin:
             case "resolve":
                 await answered(self.journal, '{"use_result": "done"}', self.run_id)
             case "abandon_claims":
-                assert await self.journal.abandon_claims() == [self.run_id]
+                assert self.run_id in await self.journal.abandon_claims()
             case "clock":
                 await self._pass_deadline()
             case "expire":
-                assert await self.journal.expire_due(time.time(), recorded) == [self.run_id]
+                assert self.run_id in await self.journal.expire_due(time.time(), recorded)
             case _:
                 await self._write(name, who, before, after)
 
