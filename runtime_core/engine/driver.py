@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from runtime_core.agents.loop import OutcomeUnknown
+from runtime_core.approvals.deadlines import expired, expiry, is_over
 from runtime_core.approvals.questions import QuestionError
 from runtime_core.engine import divergence as divergences
 from runtime_core.engine import pauses
@@ -18,21 +19,25 @@ from runtime_core.engine.calls import Calls, effect_of
 from runtime_core.engine.failures import (
     CallFailed,
     durable_forbidden,
+    end_of_run,
     error_text,
-    failure_error,
     tool_failed,
 )
 from runtime_core.engine.frames import DurableFrame, Outcome, Place
 from runtime_core.engine.ledger import Ledger
 from runtime_core.engine.losses import Losses
 from runtime_core.engine.parking import SHORT_WAIT_S, Waits, due_of, due_time
+from runtime_core.engine.quota import CODE, Quota, excess
+from runtime_core.engine.replays import Replays
 from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind, RecordedCall
 from runtime_core.journal.base import Claim, Fenced, Journal
 from runtime_core.wire.json import JsonText, dumps
-from runtime_core.wire.runs import PAUSE_KINDS, Entry, PauseRow, RunStatus, SlotPath, slot
+from runtime_core.wire.runs import PAUSE_KINDS, Entry, PauseRow, RunStatus, SlotPath, parent_slot, slot
+from runtime_core.wire.settings import Limits
 
 log = logging.getLogger(__name__)
 
+_ALARM_S: Final = 30.0
 _UNLOADABLE: Final = frozenset({"load-failed", "no-handler"})
 
 
@@ -50,7 +55,7 @@ class RunDriver:
     The run is over for this driver when it parked, ended, was cancelled or was taken away (`Fenced`).
     """
 
-    def __init__(self, claim: Claim, journal: Journal, calls: Calls, root: Place) -> None:
+    def __init__(self, claim: Claim, journal: Journal, calls: Calls, root: Place, limits: Limits) -> None:
         self._claim = claim
         self._journal = journal
         self._calls = calls
@@ -58,12 +63,16 @@ class RunDriver:
         self._spans = calls.spans
         self._root = root
         self._ledger = Ledger(journal, claim, calls.spans, idle=self._look, broken=self._broken)
+        self._limits = limits
+        self._quota = Quota(limits, claim.run.params, self._warn)
         self._frames: dict[SlotPath, DurableFrame] = {}
         self._asked: dict[SlotPath, PauseRow] = {}
         self._waits = Waits()
         self._sleeping: dict[SlotPath, tuple[DurableFrame, HandlerCall]] = {}
+        self._alarm: asyncio.TimerHandle | None = None
         self._active: dict[SlotPath, HandlerCall] = {}
         self._losses = Losses()
+        self._replays = Replays()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending: asyncio.Task[None] | None = None
         self._stopping = False
@@ -118,10 +127,15 @@ class RunDriver:
     async def _load(self) -> None:
         if self._claim.epoch == 1:
             return
-        entries, asked, spans = await asyncio.gather(
-            self._journal.load(self.run_id), self._journal.pauses(self.run_id), self._journal.spans(self.run_id)
+        entries, asked, spans, warnings = await asyncio.gather(
+            self._journal.load(self.run_id),
+            self._journal.pauses(self.run_id),
+            self._journal.spans(self.run_id),
+            self._journal.warnings(self.run_id),
         )
-        self._ledger.load(entries)
+        self._ledger.load(entries, warnings)
+        self._replays.expect([entry for entry in entries if entry.state == "started"], self._is_durable)
+        self._quota.load(entries)
         self._asked = {pause.slot: pause for pause in asked if pause.outcome is None}
         self._spans.resume(spans, self._ledger.finished_entries)
 
@@ -133,8 +147,12 @@ class RunDriver:
 
     async def _start(self, frame: DurableFrame) -> None:
         path = frame.path
+        finished, started = self._ledger.finished(path), {entry.n: entry for entry in self._ledger.started(path)}
+        for at, call in self._active.items():  # made in a process that was lost meanwhile
+            if parent_slot(at) == path:
+                started.setdefault(call.seq, self._intent(frame, call, _now()))
         try:
-            await frame.start(self._origin, self._ledger.finished(path), self._ledger.started(path))
+            await frame.start(self._origin, finished, list(started.values()), holds=self._replays.holds)
         except HostUnavailable as error:
             self._conclude(Stuck("host-unavailable", str(error)))
 
@@ -144,6 +162,11 @@ class RunDriver:
         for below in [known for known in self._frames if known.startswith(f"{path}/")]:
             self._frames.pop(below).drop()
         self._waits.forget_below(path)
+        self._replays.over(path)
+
+    def _is_durable(self, name: str) -> bool:
+        tool = self._origin.bundle.tools.get(name)
+        return tool is not None and tool.durable
 
     def _lives(self, frame: DurableFrame) -> bool:
         return self._frames.get(frame.path) is frame
@@ -156,8 +179,19 @@ class RunDriver:
         if known is not None:
             self._attach(frame, call, known)
             return
+        refusal = self._quota.refusal(at, call, len(self._active))
         self._active[at] = call
-        if call.outcome is not None:
+        self._begin(frame, call, at, refusal)
+        if self._replays.is_expected(at) and at not in self._frames:
+            self._replays.over(at)
+
+    def _begin(self, frame: DurableFrame, call: HandlerCall, at: SlotPath, refusal: JsonText | None) -> None:
+        if refusal is not None and self._quota.exhausted:
+            self._end("failed", error=refusal)
+        elif refusal is not None:
+            self._spans.start(at, call.kind, call.name, call.args)
+            self._complete(frame, call, (False, refusal))
+        elif call.outcome is not None:
             self._spans.start(at, call.kind, call.name, call.args)
             self._complete(frame, call, call.outcome)
         elif call.kind in PAUSE_KINDS:
@@ -181,6 +215,14 @@ class RunDriver:
     def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
         self._origin.note(frame.place, kind, value)
 
+    def _warn(self, kind: str, text: str) -> None:
+        """Tell once what is odd about the run, in the log of the handlers and on the run."""
+        if self._ledger.warn(kind, text):
+            self._origin.note(self._root, "warning", text)
+
+    def on_replayed(self, frame: DurableFrame) -> None:
+        self._replays.replayed(frame)
+
     def on_settled(self) -> None:
         self._look()
 
@@ -200,13 +242,17 @@ class RunDriver:
         elif frame.is_resumed and failure.code in _UNLOADABLE:
             self._conclude(Stuck(failure.code, failure.message))
         elif frame.caller is None:
-            self._end("failed", error=dumps({"code": "execution-failed", **failure_error(failure)}))
+            status, error = end_of_run(failure)
+            self._end(status, error=error)
         else:
             self._leave(frame, (False, tool_failed(frame.place.tool.name, failure).error))
 
     def on_diverged(self, frame: DurableFrame, divergence: Divergence) -> None:
-        code, message = divergences.judge(frame.place.tool.name, divergence)
-        self._diverge(slot(frame.path, divergence.seq), code, message)
+        if self._closed:
+            return
+        for known in self._frames.values():
+            known.drop()
+        self._conclude_with(self._park_diverged(frame, divergence))
 
     def _leave(self, frame: DurableFrame, outcome: Outcome) -> None:
         assert frame.caller is not None
@@ -217,19 +263,25 @@ class RunDriver:
     # Calls -------------------------------------------------------------------------------------------------------
 
     def _complete(
-        self, frame: DurableFrame, call: HandlerCall, outcome: Outcome, *, began: float | None = None
+        self,
+        frame: DurableFrame,
+        call: HandlerCall,
+        outcome: Outcome,
+        *,
+        began: float | None = None,
+        expired: PauseRow | None = None,
     ) -> None:
-        """Journal the outcome of a call, then hand it to the handler."""
+        """Journal the outcome of a call, and of its question if that is how it ended, then hand it to the handler."""
         at = slot(frame.path, call.seq)
-        self._spans.finish(at, *outcome)
+        ok, value = self._quota.outcome(call, *outcome)
+        self._spans.finish(at, ok, value)
         if not self._lives(frame):
             return
-        ok, value = outcome
         now = _now()
         entry = replace(
             self._intent(frame, call, began or now), state="ok" if ok else "error", value=value, ended_at=now
         )
-        self._ledger.record(entry, partial(self._completed, frame, at, entry))
+        self._ledger.record(entry, partial(self._completed, frame, at, entry), expired)
 
     def _completed(self, frame: DurableFrame, at: SlotPath, entry: Entry) -> None:
         self._active.pop(at, None)
@@ -290,11 +342,32 @@ class RunDriver:
             return
         known = self._asked.get(at)
         if known is None:
-            self._waits.ask(asked, self._intent(frame, call, now))
+            refusal = self._quota.question_refusal(asked.spec)
+            if refusal is not None:
+                self._complete(frame, call, (False, refusal))
+                return
+            self._wait_for_answer(frame, call, asked, self._intent(frame, call, now))
         elif known.fingerprint == asked.fingerprint:
-            self._waits.ask(known)
+            self._wait_for_answer(frame, call, known)
         else:
-            self._diverge(at, "content_changed", divergences.changed_question(frame.place.tool.name, call.seq))
+            self.on_diverged(frame, Divergence(call.seq, RecordedCall(call.seq, call.kind, call.name, ""), call))
+
+    def _wait_for_answer(
+        self, frame: DurableFrame, call: HandlerCall, pause: PauseRow, intent: Entry | None = None
+    ) -> None:
+        if is_over(pause, _now()):
+            self._expire(frame, call, pause)
+            return
+        self._waits.ask(pause, intent)
+        self._sleeping[pause.slot] = (frame, call)
+        self._set_alarm()
+
+    def _expire(self, frame: DurableFrame, call: HandlerCall, pause: PauseRow) -> None:
+        """Nobody answered in time: the call ends as its author said (decision 7)."""
+        closed = expired(pause, _now())
+        left = expiry(closed)
+        assert left.value is not None
+        self._complete(frame, call, (left.state == "ok", left.value), began=pause.asked_at, expired=closed)
 
     def _ask_what_happened(self, frame: DurableFrame, call: HandlerCall, intent: Entry) -> None:
         """The call was in flight when its process died: only a person can say whether it may be made again."""
@@ -323,6 +396,7 @@ class RunDriver:
         else:
             self._waits.sleep(at, due)
             self._sleeping[at] = (frame, call)
+            self._set_alarm()
 
     async def _nap(self, frame: DurableFrame, call: HandlerCall, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -344,14 +418,30 @@ class RunDriver:
             self._conclude_with(self._park())
 
     def _wake_sleepers(self) -> bool:
-        """Complete the sleeps that became due while something else went on."""
-        now = time.time()
-        due = [at for at, when in self._waits.due.items() if when <= now]
-        for at in due:
-            del self._waits.due[at]
+        """Complete the sleeps that became due, and the questions that expired, while something else went on."""
+        over = self._waits.over(time.time())
+        for at in over:
             frame, call = self._sleeping.pop(at)
-            self._complete(frame, call, (True, "null"))
-        return bool(due)
+            pause = self._waits.take(at)
+            if pause is not None:
+                self._expire(frame, call, pause)
+            else:
+                self._complete(frame, call, (True, "null"))
+        return bool(over)
+
+    def _set_alarm(self) -> None:
+        """Look again when the next time has come, by the wall clock, which may jump."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        at = self._waits.next_time()
+        if at is not None:
+            wait = min(max(at - time.time(), 0.0), _ALARM_S)
+            self._alarm = asyncio.get_running_loop().call_later(wait, self._on_alarm)
+
+    def _on_alarm(self) -> None:
+        if not (self._closed or self._stopping):
+            self._wake_sleepers()
+            self._set_alarm()
 
     async def _park(self) -> None:
         self._spans.rest()
@@ -364,21 +454,26 @@ class RunDriver:
             spans=self._spans.take(),
         )
 
-    def _diverge(self, at: SlotPath, code: str, message: str) -> None:
-        if self._closed:
-            return
-        log.warning("%s: %s at %s: %s", self.run_id, code, at, message)
-        for frame in self._frames.values():
-            frame.drop()
-        self._conclude_with(self._park_diverged(error_text(code, message)))
-
-    async def _park_diverged(self, error: JsonText) -> None:
+    async def _park_diverged(self, frame: DurableFrame, divergence: Divergence) -> None:
+        """Stop; the questions that are open stay so, and can be answered when the run was resumed."""
+        self._cancel_tasks()
+        run = self._claim.run
+        found = await divergences.find(
+            self._journal, run, self._claim.revision, frame.place.names, frame.path, divergence
+        )
+        log.warning("%s: %s", found.code, found.message)
+        await self._ledger.drained()
         self._spans.rest()
-        await self._journal.park(self._claim, "diverged", error=error, spans=self._spans.take())
+        await self._journal.park(
+            self._claim, "diverged", pauses=list(self._asked.values()), error=found.to_json(), spans=self._spans.take()
+        )
 
     def _end(self, status: RunStatus, *, result: JsonText | None = None, error: JsonText | None = None) -> None:
         if self._closed:
             return
+        problem = excess(f"What {self._root.tool.name} ended with", result or error or "null", self._limits)
+        if problem is not None:
+            status, result, error = "failed", None, error_text(CODE, f"{problem} Return less.")
         self._spans.finish("", error is None, result or error or "null")
         self._conclude_with(self._finish(status, result, error))
 
@@ -416,6 +511,8 @@ class RunDriver:
             self._over.set_exception(error)
 
     def _release(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
         for frame in self._frames.values():
             frame.drop()
         self._cancel_tasks()

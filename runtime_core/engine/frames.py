@@ -54,7 +54,8 @@ DURABLE_METHODS = frozenset(
         "exec",
     }
 )
-COMPOSITE_METHODS = frozenset({"callTool", "callSubagent"})
+INLINE_METHODS = frozenset({"exec"})
+COMPOSITE_METHODS = INLINE_METHODS | {"callTool", "callSubagent"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the handlers of one run have in common. ``dry``: they only replay (`HandlerJob.dry`)."""
+    """What the handlers of one run have in common. ``dry``: they only replay, ``strict``: as `HandlerJob`."""
 
     bundle: Bundle
     hosts: Hosts
@@ -85,6 +86,7 @@ class Origin:
     environment: Callable[[str], str | None]
     log: HandlerLog
     dry: bool = False
+    strict: bool = False
 
     def note(self, place: Place, kind: NoteKind, value: Any) -> None:
         self.log.write(self.session_id, place.names, kind, value)
@@ -105,7 +107,7 @@ class Origin:
     def job(self, place: Place, params: JsonText, started_at: float) -> HandlerJob:
         tool = place.tool
         allowed = {} if tool.durable else {name: self.environment(name) for name in tool.env}
-        methods = DURABLE_METHODS if tool.durable else COMPOSITE_METHODS if tool.has_uses else frozenset[str]()
+        methods = DURABLE_METHODS if tool.durable else COMPOSITE_METHODS if tool.has_uses else INLINE_METHODS
         return HandlerJob(
             entry=tool.entry,
             language=tool.language,
@@ -119,6 +121,7 @@ class Origin:
             timeout_s=tool.timeout_s,
             env={name: value for name, value in allowed.items() if value is not None},
             call_id=f"{self.session_id}/{place.path}" if self.session_id is not None and place.path else None,
+            strict=self.strict,
             dry=self.dry,
         )
 
@@ -186,6 +189,9 @@ class InlineFrame:
     def diverged(self, divergence: Divergence) -> None:
         raise AssertionError("a handler that is not journaled cannot diverge")
 
+    def replayed(self) -> None:
+        raise AssertionError("a handler that is not journaled has nothing to replay")
+
     def settled(self) -> None:
         pass
 
@@ -198,6 +204,7 @@ class FrameOwner(Protocol):
     def on_returned(self, frame: DurableFrame, value: JsonText) -> None: ...
     def on_failed(self, frame: DurableFrame, failure: HandlerFailure) -> None: ...
     def on_diverged(self, frame: DurableFrame, divergence: Divergence) -> None: ...
+    def on_replayed(self, frame: DurableFrame) -> None: ...
     def on_settled(self) -> None: ...
 
 
@@ -239,8 +246,13 @@ class DurableFrame:
     def is_settled(self) -> bool:
         return self._leg is not None and not self._results and self._leg.is_settled
 
-    async def start(self, origin: Origin, finished: Sequence[Entry], started: Sequence[Entry]) -> None:
-        """Begin a leg that replays these entries. Raises `HostUnavailable`."""
+    async def start(
+        self, origin: Origin, finished: Sequence[Entry], started: Sequence[Entry], *, holds: bool = False
+    ) -> None:
+        """Begin a leg that replays these entries. ``holds``: it makes no new call before `go`.
+
+        Raises `HostUnavailable`.
+        """
         self._leg = None
         self._asked.clear()
         self._results.clear()
@@ -248,6 +260,7 @@ class DurableFrame:
             origin.job(self.place, self.params, self.started_at),
             recorded=[_recorded(entry) for entry in finished],
             started=[_recorded(entry) for entry in started],
+            holds=holds,
         )
         leg = await origin.start(job, self)
         if self._closed:
@@ -255,6 +268,11 @@ class DurableFrame:
             return
         self._leg = leg
         self._hand_out()
+
+    def go(self) -> None:
+        """Let it make new calls."""
+        if self._leg is not None and not self._closed:
+            self._leg.go()
 
     def deliver(self, entry: Entry) -> None:
         """Hand out a stored result."""
@@ -302,6 +320,10 @@ class DurableFrame:
     def diverged(self, divergence: Divergence) -> None:
         if not self._closed:
             self._owner.on_diverged(self, divergence)
+
+    def replayed(self) -> None:
+        if not self._closed:
+            self._owner.on_replayed(self)
 
     def settled(self) -> None:
         if not self._closed:

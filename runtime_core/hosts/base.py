@@ -16,7 +16,7 @@ from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import CallKind
 
 Language = Literal["typescript", "python"]
-NoteKind = Literal["log", "emit", "reasoning", "label", "console", "unhandled", "params-changed", "lossy"]
+NoteKind = Literal["log", "emit", "reasoning", "label", "console", "unhandled", "params-changed", "lossy", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,10 @@ class HandlerJob:
     started: Sequence[RecordedCall] = ()
     call_id: str | None = None
     """``ctx.callId`` (decision 13): the same on every attempt; absent on ctx when None."""
+    strict: bool = False
+    """Changed parameters of a recorded call are a divergence, not a note."""
+    holds: bool = False
+    """When the recorded calls are used up, say so (`LegEvents.replayed`) and make no new call before `Leg.go`."""
     dry: bool = False
     """Only replay: the function of a ``step`` that is not recorded is not called, and notes are dropped."""
 
@@ -97,8 +101,9 @@ class HandlerCall:
 
 @dataclass(frozen=True, slots=True)
 class HandlerFailure:
-    """Why a handler did not return a value: ``{"name", "message", "code"?, "stack"?}`` of its error.
+    """Why a handler did not return a value: ``{"name", "message", "code"?, "stack"?, "cause"?}`` of its error.
 
+    ``cause``: name, message and code of what a call failed with whose failure the handler let through.
     Codes made below the engine: load-failed, no-handler, not-serializable, params-too-large, result-too-large,
     call-inside-step, cancelled, handler-exit, deadline, host-lost, host-hung, out-of-memory.
     """
@@ -107,6 +112,7 @@ class HandlerFailure:
     message: str
     code: str | None = None
     stack: str | None = None
+    cause: Mapping[str, str] | None = None
 
     @property
     def lost(self) -> bool:
@@ -116,7 +122,7 @@ class HandlerFailure:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """The handler made another call than the journal holds at ``seq``; ``made`` is None if it ended instead."""
+    """The handler made another call than the journal holds at ``seq``; ``made`` is None if it does not make it."""
 
     seq: int
     recorded: RecordedCall
@@ -131,6 +137,9 @@ class LegEvents(Protocol):
     def returned(self, value: JsonText, warnings: Sequence[str]) -> None: ...
     def failed(self, failure: HandlerFailure) -> None: ...
     def diverged(self, divergence: Divergence) -> None: ...
+    def replayed(self) -> None:
+        """Every recorded call was made again and has its result (only for a job that ``holds``)."""
+        ...
 
     def settled(self) -> None:
         """The host has handled everything it was sent and waits: the moment to look whether the run can park."""
@@ -144,6 +153,10 @@ class Leg(Protocol):
 
     def deliver(self, seq: int, ok: bool, value: JsonText, at_ms: float) -> None:
         """Hand out the result of call ``seq``; commit it first. ``value`` is the error object when not ok."""
+        ...
+
+    def go(self) -> None:
+        """New calls may be made from now on."""
         ...
 
     def abort(self, reason: str) -> None:

@@ -61,6 +61,9 @@ class HostLeg:
             self._early.add(seq)
         self._forward({"t": "result", "run": self.number, "seq": seq, "ok": ok, "at": at_ms, "value": Raw(value)})
 
+    def go(self) -> None:
+        self._forward({"t": "go", "run": self.number})
+
     def abort(self, reason: str) -> None:
         if self._abort_reason is None:
             self._abort_reason = reason
@@ -122,6 +125,9 @@ class HostLeg:
         seq: int = message["seq"]
         made = read_call(message["made"]) if message["made"] is not None else None
         self._events.diverged(Divergence(seq, self._recorded(seq), made))
+
+    def on_replayed(self) -> None:
+        self._events.replayed()
 
     def on_file(self, read: int, ok: bool, value: JsonText) -> None:
         self._forward({"t": "file", "run": self.number, "id": read, "ok": ok, "value": Raw(value)})

@@ -60,6 +60,8 @@ def run_message(number: int, job: HandlerJob) -> dict[str, object]:
         "params": Raw(job.params),
         "durable": job.durable,
         "dry": job.dry,
+        "strict": job.strict,
+        "holds": job.holds,
         "methods": sorted(job.methods),
         "session": job.session_id,
         "scope": job.scope_id,
@@ -88,7 +90,7 @@ def read_call(message: Message) -> HandlerCall:
 
 
 def read_failure(error: Message) -> HandlerFailure:
-    return HandlerFailure(error["name"], error["message"], error.get("code"), error.get("stack"))
+    return HandlerFailure(error["name"], error["message"], error.get("code"), error.get("stack"), error.get("cause"))
 
 
 class Framer:

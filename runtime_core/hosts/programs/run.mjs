@@ -11,6 +11,9 @@ const realTimeout = globalThis.setTimeout;
 const realClear = globalThis.clearTimeout;
 const never = () => new Promise(() => {});
 
+/** What may be made beside the recorded calls: nothing; calls that had begun in an earlier leg; everything. */
+const [REPLAYING, REPLAYED, LIVE] = [0, 1, 2];
+
 /** Resolves when everything that was ready to run has run. */
 export const tick = () => new Promise((resolve) => immediate(resolve));
 
@@ -53,7 +56,12 @@ export class Run {
     this.at = 0;
     this.toReplay = message.journal.length;
     this.known = new Map([...message.journal, ...message.started].map((record) => [record.seq, record]));
+    this.last = message.journal.concat(message.started).reduce((last, record) => Math.max(last, record.seq), -1);
     this.recorded = new Set(message.journal.map((record) => record.seq));
+    this.strict = message.strict; // changed parameters of a recorded call are a divergence
+    this.waitsForGo = message.holds;
+    this.phase = this.known.size > 0 ? REPLAYING : LIVE;
+    this.held = []; // calls without a recorded result: {made, work}
     this.pending = new Map();
     this.reads = new Map();
     this.readCount = 0;
@@ -101,22 +109,52 @@ export class Run {
     for (const what of lost) this.note('lossy', `${kind} ${name} ${what}`);
     return new Promise((resolve, reject) => {
       this.pending.set(seq, { resolve, reject });
-      if (this.recorded.has(seq)) this.pump();
+      if (this.recorded.has(seq)) return void this.pump();
+      this.held.push({ made, work });
+      if (this.phase === LIVE) this.release();
+      else this.stir();
+    });
+  }
+
+  /** Makes what may be made by now; the handler that replays may still turn out to be another one. */
+  release() {
+    const held = this.held;
+    this.held = [];
+    for (const { made, work } of held) {
+      if (this.phase !== LIVE && !this.known.has(made.seq)) this.held.push({ made, work });
       else if (work) work(made);
       else this.ask(made);
-    });
+    }
+  }
+
+  /** Every recorded call was made again and has its result. True if that changed what may be made. */
+  endReplay() {
+    if (this.phase !== REPLAYING) return false;
+    this.phase = this.waitsForGo ? REPLAYED : LIVE;
+    if (this.waitsForGo) this.send({ t: 'replayed', run: this.id });
+    if (this.held.length === 0) return this.waitsForGo;
+    this.enterTurn();
+    this.release();
+    return true;
+  }
+
+  go() {
+    if (this.phase === REPLAYED) this.phase = LIVE;
+    this.release();
   }
 
   matches(made) {
     const record = this.known.get(made.seq);
     if (!record) return true;
-    const isPause = made.kind === 'input' || made.kind === 'approval';
-    if (record.kind !== made.kind || record.name !== made.name || (isPause && record.digest !== made.digest)) {
+    const isFixed = this.strict || made.kind === 'input' || made.kind === 'approval';
+    const isChanged = record.digest !== made.digest;
+    if (record.kind !== made.kind || record.name !== made.name || (isFixed && isChanged)) {
       this.diverge(made.seq, made);
       return false;
     }
-    if (record.digest !== made.digest) {
-      this.send({ t: 'note', run: this.id, kind: 'params-changed', value: toJson({ seq: made.seq, kind: made.kind, name: made.name, recorded: record.digest, made: made.digest }) });
+    if (isChanged) {
+      const value = { seq: made.seq, kind: made.kind, name: made.name, recorded: record.digest, made: made.digest, args: made.args };
+      this.send({ t: 'note', run: this.id, kind: 'params-changed', value: toJson(value) });
     }
     return true;
   }
@@ -162,6 +200,7 @@ export class Run {
 
   result(message) {
     if (!this.pending.has(message.seq)) this.recorded.add(message.seq); // it came before its call was made again
+    else if (this.held.length > 0) this.held = this.held.filter(({ made }) => made.seq !== message.seq);
     this.queue.push(message);
   }
 
@@ -197,21 +236,29 @@ export class Run {
   /** Tells the parent that the handler waits; call it only when nothing is ready to run. */
   settle() {
     if (this.dead || this.loading || this.steps > 0 || this.pumping || this.reads.size > 0) return;
-    if (this.at < this.queue.length) {
-      if (this.stuckTimer === undefined) this.watchStuck(this.at);
+    if (this.at < this.queue.length || this.isUnclaimed) {
+      if (this.stuckTimer === undefined) this.watchStuck();
       return;
     }
-    if (!this.restless) return;
+    if (this.endReplay() || this.phase === REPLAYED || !this.restless) return;
     this.restless = false;
     this.send({ t: 'waits', run: this.id, n: this.handled });
   }
 
-  /** The next recorded result belongs to a call that is not being made: after a while that is a divergence. */
-  watchStuck(at) {
+  /** Some recorded call was not made yet. */
+  get isUnclaimed() {
+    return this.phase === REPLAYING && this.seq <= this.last;
+  }
+
+  /** A recorded call is not being made: after a while without any that is a divergence. */
+  watchStuck() {
+    const { at, seq } = this;
     context.exit(() => {
       this.stuckTimer = realTimeout(() => {
-        if (this.dead || this.at !== at || at >= this.queue.length) return;
-        this.diverge(this.queue[at].seq, null);
+        this.stuckTimer = undefined;
+        if (this.dead) return;
+        if (this.at !== at || this.seq !== seq) this.settle();
+        else this.diverge(at < this.queue.length ? this.queue[at].seq : this.unmade(), null);
       }, this.limits.stuck * 1000);
     });
   }
@@ -259,6 +306,8 @@ export class Run {
     this.queue = [];
     this.at = 0;
     this.toReplay = 0;
+    this.phase = LIVE;
+    this.held = [];
     context.run({ run: this, step: false }, () => this.controller.abort(cancelled(reason)));
     for (const waiting of open) waiting.reject(cancelled(reason));
   }

@@ -77,7 +77,7 @@ def test_changed_code_diverges_before_anything_new_is_executed(tmp_path: Path) -
             assert reply["outcome"]["code"] == "replay-diverged"
             assert 'callTool "first"' in reply["outcome"]["reason"]
             assert 'callTool "other"' in reply["outcome"]["reason"]
-            assert "Cancel the run and start it again" in reply["outcome"]["reason"]
+            assert "resume on the old code" in reply["outcome"]["reason"]
             assert len(await desk.spans(run_id)) == 3
             cancelled = await desk.runtime.cancel(run_id, who="ann")
             assert cancelled["outcome"]["kind"] == "cancelled"
@@ -99,7 +99,10 @@ def test_a_changed_question_diverges_before_the_answer_reaches_the_handler(tmp_p
             reply = await desk.answer(run_id, "x")
             assert reply["outcome"]["kind"] == "diverged"
             assert reply["outcome"]["code"] == "content_changed"
-            assert (await desk.detail(run_id))["pauses"] == []
+            assert [pause["status"] for pause in (await desk.detail(run_id))["pauses"]] == ["diverged"]
+            with pytest.raises(RuntimeFault) as refused:
+                await desk.answer(run_id, "y")
+            assert (refused.value.code, refused.value.details["status"]) == ("not_awaiting_input", "diverged")
 
     play(story())
 

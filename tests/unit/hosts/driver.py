@@ -104,6 +104,7 @@ class RunDriver:
         self.notes: list[tuple[str, Any]] = []
         self.current: Leg | None = None
         self.is_timer_endless = False
+        self.is_replayed = False
         self.open: dict[int, HandlerCall] = {}
         self._done: asyncio.Future[Outcome] | None = None
 
@@ -162,6 +163,9 @@ class RunDriver:
 
     def diverged(self, divergence: Divergence) -> None:
         self._end(Outcome(divergence=divergence))
+
+    def replayed(self) -> None:
+        self.is_replayed = True
 
     def settled(self) -> None:
         self._park_if_waiting()

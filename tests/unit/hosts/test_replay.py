@@ -253,7 +253,7 @@ def test_a_changed_question_stops_the_run_before_the_answer_arrives(
 def test_a_call_that_was_started_is_asked_for_again(bench: Bench, language: str) -> None:
     driver = _parked(bench, language, execute=name_of)
     lost = driver.journal.pop()
-    driver.started[1] = replace(lost, ok=None, value=None, at_ms=0)
+    driver.started = {1: replace(lost, ok=None, value=None, at_ms=0)}
     assert list(bench.wait(driver.leg()).parked) == [2]
     assert [call.seq for call in driver.calls] == [0, 1, 1]
     assert driver.calls[1] == driver.calls[2]

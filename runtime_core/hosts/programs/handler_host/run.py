@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import enum
 import inspect
 import random
 from collections.abc import Callable
@@ -29,6 +30,14 @@ class Port:
     value_limit: int
     line_limit: int
     stuck_s: float
+
+
+class Phase(enum.Enum):
+    """What may be made beside the recorded calls."""
+
+    REPLAYING = "nothing"
+    REPLAYED = "calls that had begun in an earlier leg"
+    LIVE = "everything"
 
 
 class Signal(asyncio.Event):
@@ -59,6 +68,11 @@ class Run:
         self._at = 0
         self._to_replay = len(journal)
         self._known = {record["seq"]: record for record in [*journal, *message["started"]]}
+        self._last = max(self._known, default=-1)
+        self._is_strict: bool = message["strict"]  # changed parameters of a recorded call are a divergence
+        self._waits_for_go: bool = message["holds"]
+        self._phase = Phase.REPLAYING if self._known else Phase.LIVE
+        self._held: list[tuple[Message, Callable[[Message], None]]] = []  # calls without a recorded result
         self._recorded = {record["seq"] for record in journal}
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._reads: dict[int, asyncio.Future[str]] = {}
@@ -119,15 +133,45 @@ class Run:
         self._pending[made["seq"]] = future
         if made["seq"] in self._recorded:
             self._port.loop.call_soon(self.start_pump, context=contextvars.Context())
-        elif work is not None:
-            work(made)
+            return future
+        self._held.append((made, work or self._ask))
+        if self._phase is Phase.LIVE:
+            self._release()
         else:
-            self._ask(made)
+            self.stir()
         return future
 
+    def _release(self) -> None:
+        """Make what may be made by now; the handler that replays may still turn out to be another one."""
+        held, self._held = self._held, []
+        for made, work in held:
+            if self._phase is Phase.LIVE or made["seq"] in self._known:
+                work(made)
+            else:
+                self._held.append((made, work))
+
+    def _end_replay(self) -> bool:
+        """Every recorded call was made again and has its result. True if that changed what may be made."""
+        if self._phase is not Phase.REPLAYING:
+            return False
+        self._phase = Phase.REPLAYED if self._waits_for_go else Phase.LIVE
+        if self._waits_for_go:
+            self._port.send({"t": "replayed", "run": self.id})
+        if not self._held:
+            return self._waits_for_go
+        self.enter_turn()
+        self._release()
+        return True
+
+    def go(self) -> None:
+        if self._phase is Phase.REPLAYED:
+            self._phase = Phase.LIVE
+        self._release()
+
     def step(self, name: str, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        context = contextvars.copy_context()
+
         def begin(made: Message) -> None:
-            context = contextvars.copy_context()
             task = self._port.loop.create_task(self._do_step(made, work), context=context)
             self._steps.add(task)
 
@@ -190,13 +234,13 @@ class Run:
         record = self._known.get(made["seq"])
         if record is None:
             return True
-        is_pause = made["kind"] in {"input", "approval"}
+        is_fixed = self._is_strict or made["kind"] in {"input", "approval"}
         is_changed = record["digest"] != made["digest"]
-        if record["kind"] != made["kind"] or record["name"] != made["name"] or (is_pause and is_changed):
+        if record["kind"] != made["kind"] or record["name"] != made["name"] or (is_fixed and is_changed):
             self.diverge(made["seq"], made)
             return False
         if is_changed:
-            what = {"seq": made["seq"], "kind": made["kind"], "name": made["name"]}
+            what = {key: made[key] for key in ("seq", "kind", "name", "args")}
             what |= {"recorded": record["digest"], "made": made["digest"]}
             self._port.send({"t": "note", "run": self.id, "kind": "params-changed", "value": to_json(what)})
         return True
@@ -206,6 +250,7 @@ class Run:
     def result(self, message: Message) -> None:
         if message["seq"] not in self._pending:
             self._recorded.add(message["seq"])  # it came before its call was made again
+        self._held = [one for one in self._held if one[0]["seq"] != message["seq"]]
         self._queue.append(message)
 
     def file(self, message: Message) -> None:
@@ -261,9 +306,11 @@ class Run:
         """Tells the parent that the handler waits; call it only when nothing is ready to run."""
         if self.is_dead or self.is_loading or self._steps or self._is_pumping or self._reads:
             return
-        if self._at < len(self._queue):
+        if self._at < len(self._queue) or self._is_unclaimed:
             if self._stuck is None:
-                self._stuck = self._port.real_call_later(self._port.stuck_s, self._on_stuck, self._at)
+                self._stuck = self._port.real_call_later(self._port.stuck_s, self._on_stuck, self._at, self.seq)
+        elif self._end_replay() or self._phase is Phase.REPLAYED:
+            return
         elif self.is_restless:
             self.is_restless = False
             self._port.send({"t": "waits", "run": self.id, "n": self.handled})
@@ -279,10 +326,20 @@ class Run:
         self._is_stirring = False
         self.settle()
 
-    def _on_stuck(self, at: int) -> None:
-        """The next recorded result belongs to a call that is not being made."""
-        if not self.is_dead and self._at == at < len(self._queue):
-            self.diverge(self._queue[at]["seq"], None)
+    @property
+    def _is_unclaimed(self) -> bool:
+        """Some recorded call was not made yet."""
+        return self._phase is Phase.REPLAYING and self.seq <= self._last
+
+    def _on_stuck(self, at: int, seq: int) -> None:
+        """A recorded call is not being made: after a while without any that is a divergence."""
+        self._stuck = None
+        if self.is_dead:
+            return
+        if (self._at, self.seq) != (at, seq):
+            self.settle()
+        elif (missing := self._queue[at]["seq"] if at < len(self._queue) else self.unmade()) is not None:
+            self.diverge(missing, None)
 
     def _stuck_off(self) -> None:
         if self._stuck is not None:
@@ -306,6 +363,8 @@ class Run:
         self._queue = []
         self._at = 0
         self._to_replay = 0
+        self._phase = Phase.LIVE
+        self._held = []
         self.signal.reason = reason
         self.signal.set()
         if self.task is not None:
