@@ -71,6 +71,12 @@ def _model(command: F) -> F:
     )(command)
 
 
+def _trust(command: F) -> F:
+    return click.option(
+        "--trust", is_flag=True, help="Trust the repository's code as it is now (see what it needs with: check)."
+    )(command)
+
+
 def _options(data: Path | None, as_json: bool, user: str | None = None, model: str | None = None) -> Options:
     parent = click.get_current_context().find_root().params.get("data")
     return cli_session.Options(data_folder(data or parent), as_json, user, model)
@@ -81,18 +87,21 @@ def _options(data: Path | None, as_json: bool, user: str | None = None, model: s
     "--agent", "agents", type=_FOLDER, multiple=True, metavar="PATH", help="Open this repository (repeatable)."
 )
 @_model
+@_trust
 @_data
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
 )
 @click.pass_context
-def cli(context: click.Context, agents: tuple[Path, ...], model: str | None, data: Path | None) -> int:
+def cli(context: click.Context, agents: tuple[Path, ...], model: str | None, trust: bool, data: Path | None) -> int:
     """Answer the questions of durable agent runs. Without a command: open the window."""
     if context.invoked_subcommand is not None:
-        if agents or model:
-            raise click.UsageError(f"--agent and --model before {context.invoked_subcommand} have no effect")
+        if agents or model or trust:
+            raise click.UsageError(f"--agent, --model and --trust before {context.invoked_subcommand} have no effect")
         return cli_session.DONE
-    return _open_window(data_folder(data), agents, model)
+    if trust and not agents:
+        raise click.UsageError("--trust needs the repositories to trust: --agent PATH")
+    return _open_window(data_folder(data), agents, model, trust=trust)
 
 
 @cli.command()
@@ -120,6 +129,7 @@ def check(path: Path, as_json: bool, data: Path | None) -> int:
     "--lane", type=click.Choice(["direct", "invoke"]), default="direct", help="invoke: only tools with that trigger."
 )
 @_model
+@_trust
 @_user
 @_json
 @_data
@@ -130,6 +140,7 @@ def run(
     scope: str,
     lane: Literal["direct", "invoke"],
     model: str | None,
+    trust: bool,
     user: str | None,
     as_json: bool,
     data: Path | None,
@@ -143,7 +154,7 @@ def run(
 
     text = cli_arguments.json_text("--input", given)
     start = Start(tool=tool, input=text, repository=str(path.expanduser().absolute()), scope=scope, lane=lane)
-    return cli_runs.run(_options(data, as_json, user, model), start)
+    return cli_runs.run(_options(data, as_json, user, model), start, trust=trust)
 
 
 @cli.command("list")
@@ -185,6 +196,7 @@ def show(session: str, tree: bool, export: tuple[str, Path] | None, as_json: boo
 @click.option("--note", type=TEXT, default="", metavar="TEXT", help="A reason, kept with the answer.")
 @click.option("--pause", type=TEXT, metavar="ID", help="Answer this question of the run (default: the oldest).")
 @_model
+@_trust
 @_user
 @_json
 @_data
@@ -195,6 +207,7 @@ def answer(
     note: str,
     pause: str | None,
     model: str | None,
+    trust: bool,
     user: str | None,
     as_json: bool,
     data: Path | None,
@@ -208,7 +221,8 @@ def answer(
     """
     from inbox_app import cli_runs
 
-    return cli_runs.answer(_options(data, as_json, user, model), _given(session, value, edits, pause, note))
+    given = _given(session, value, edits, pause, note)
+    return cli_runs.answer(_options(data, as_json, user, model), given, trust=trust)
 
 
 @cli.command(cls=cli_arguments.WithNegativeNumbers)
@@ -231,6 +245,22 @@ def preview(
     from inbox_app import cli_dry
 
     return cli_dry.preview(_options(data, as_json, user), _given(session, value, edits, pause))
+
+
+@cli.command("replay-check")
+@click.argument("path", type=_FOLDER)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the N latest runs.")
+@_json
+@_data
+def replay_check(path: Path, limit: int | None, as_json: bool, data: Path | None) -> int:
+    """Replay stored runs against changed code.
+
+    Replays every stored run of the repository at PATH against its present code, also the ended ones, and says which of
+    them the code would not repeat. Nothing is executed and nothing is stored. Exit code: 0 if all are fine, else 1.
+    """
+    from inbox_app import cli_dry
+
+    return cli_dry.replay_check(_options(data, as_json), path, limit)
 
 
 def _given(session: str, value: str, edits: str | None, pause: str | None, note: str = "") -> Answer:
@@ -274,7 +304,7 @@ def demo(fresh: bool, as_json: bool, data: Path | None) -> int:
     return samples.demo(data_folder(folder) if folder else data_folder() / "demo", fresh=fresh, as_json=as_json)
 
 
-def _open_window(data: Path, agents: Sequence[Path], model: str | None) -> int:
+def _open_window(data: Path, agents: Sequence[Path], model: str | None, *, trust: bool) -> int:
     if not cli_session.has_display() and not os.environ.get("QT_QPA_PLATFORM"):
         raise GatewayError(
             "VALIDATION_ERROR",
@@ -287,7 +317,8 @@ def _open_window(data: Path, agents: Sequence[Path], model: str | None) -> int:
         from inbox_app.gateway.embedded import EmbeddedGateway
 
         roots = [path.expanduser().absolute() for path in agents]
-        return EmbeddedGateway(data, repositories=roots, model=model, settings=cli_session.settings())
+        settings = cli_session.settings()
+        return EmbeddedGateway(data, repositories=roots, model=model, settings=settings, trust=trust)
 
     return run_window(gateway, desk_file=data / "desk.db")
 

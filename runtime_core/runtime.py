@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -17,16 +17,18 @@ from runtime_core.dispatch.lock import ExecutorLock
 from runtime_core.dispatch.pulse import PULSE_S, Pulse
 from runtime_core.engine import outcomes
 from runtime_core.engine.dry_hosts import DryHosts
-from runtime_core.engine.dry_runs import DryRuns
+from runtime_core.engine.dry_runs import DryRuns, Verdict
 from runtime_core.engine.engine import Engine, Launch
 from runtime_core.engine.notes import HandlerLog
+from runtime_core.engine.quota import check_answer, check_value
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.journal.base import Answer
 from runtime_core.journal.folder import prepare
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.repo.bundle import Bundle, Tool
+from runtime_core.repo.trust import needs
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.json import JsonError, JsonText, loads
+from runtime_core.wire.json import JsonText, dumps
 from runtime_core.wire.runs import FINISHED, PauseRow, RunRow, RunStatus
 from runtime_core.wire.settings import Settings
 
@@ -107,11 +109,13 @@ class Runtime:
             publish=self._changes.span,
             handler_log=self._handler_log,
             finish_run=lambda row: self._finish_run(row, None),
+            settings=self._settings,
         )
         self._dry_runs = DryRuns(
             self._journal,
             DryHosts(lambda: HandlerHosts(self._data / "hosts")),
             lambda run: self._engine.shelf.bundle(Path(run.repo)),
+            self._judge,
             self._handler_log,
             strict=self._settings.strict,
         )
@@ -144,6 +148,24 @@ class Runtime:
     async def add_repository(self, root: Path) -> Bundle:
         """Load a repository, or load it again if its files changed. Raises `BundleError`."""
         return await self._engine.shelf.bundle(root)
+
+    async def trust(self, root: Path, *, who: str) -> Sequence[str]:
+        """Let the code of a repository, as it is now, do what needs trust (decision 28); returns what that is.
+
+        Raises `BundleError`.
+        """
+        bundle = await self.add_repository(root)
+        needed = needs(bundle.manifest, local=self._settings.shell_exec)
+        if needed:
+            await self._journal.trust(str(bundle.root), bundle.revision, dumps(needed), who)
+        return needed
+
+    async def trusted(self, root: Path) -> bool:
+        """Whether a repository needs no trust, or has it for its code as it is now. Raises `BundleError`."""
+        bundle = await self.add_repository(root)
+        if not needs(bundle.manifest, local=self._settings.shell_exec):
+            return True
+        return await self._journal.is_trusted(str(bundle.root), bundle.revision)
 
     async def recover(self, wait_s: float = 30) -> int:
         """Resume the runs a dead process left and wait until they park or end; how many there were."""
@@ -182,9 +204,9 @@ class Runtime:
         bundle, found = await self._tool(root, tool)
         if lane == "invoke":
             _check_lane(found)
-        _check_json("input", input)
+        check_value("input", input, self._settings.limits)
         if context is not None:
-            _check_json("context", context)
+            check_value("context", context, self._settings.limits)
         if not found.durable:
             return await self._engine.run_inline(bundle, found, input, scope, who)
         run = await self._finish_run(Launch(bundle, found, input, who, scope, context).row(), wait_s)
@@ -193,18 +215,22 @@ class Runtime:
     async def answer(self, answer: Answer, *, wait_s: float = 30) -> dict[str, Any]:
         """Store one answer and wait until the run ends or parks again (decisions 3 and 4). Raises `RuntimeFault`.
 
-        A run that is on its way with another of its questions still open is waited for, not refused.
+        An answer to a question that takes more people gets that question back, with who has answered in ``votes``. A run that is on its way with another of its questions still open is waited for, not refused.
         """
         deadline = time.monotonic() + wait_s
         while True:
             try:
-                await self._journal.answer(answer, judge, recorded)
+                pause, _ = await self._journal.answer(answer, self._judge, recorded)
                 break
             except RuntimeFault as fault:
                 if _left(deadline) <= 0 or not await self._is_passing(fault, answer):
                     raise
             await self._advance(answer.run_id, _left(deadline))
-        return await self._reply(await self._advance(answer.run_id, _left(deadline)), answer.who)
+        return await self._reply(await self._advance(answer.run_id, _left(deadline)), answer.who, pause.id)
+
+    def _judge(self, run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
+        check_answer(answer, self._settings.limits)
+        return judge(run, pauses, answer)
 
     async def cancel(self, run_id: str, *, who: str) -> dict[str, Any]:
         """End an unfinished run (decision 24). Raises `RuntimeFault`."""
@@ -226,6 +252,11 @@ class Runtime:
         """What a run would do next if it got this answer (decision 18); as `DryRuns.preview`."""
         return await self._dry_runs.preview(answer)
 
+    async def replay_check(self, root: Path, limit: int | None = None) -> AsyncGenerator[Verdict]:
+        """Replay the stored runs of a repository against its present code, latest first. Raises `BundleError`."""
+        async for verdict in self._dry_runs.check_all(await self.add_repository(root), limit):
+            yield verdict
+
     async def pending(self, *, who: str, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
         """Open pauses, oldest first (decision 1), each with ``eligible`` and ``reason`` for ``who``."""
         page = await self._journal.pending(limit, cursor)
@@ -243,8 +274,9 @@ class Runtime:
         run = await self._row(run_id)
         pauses = [pause_wire(pause, who, status=run.shown_status) for pause in await self._journal.pauses(run_id)]
         spans = await self._journal.spans(run_id)
+        warnings = [warning.to_wire() for warning in await self._journal.warnings(run_id)]
         return {
-            "run": run.to_wire(),
+            "run": {**run.to_wire(), "warnings": warnings},
             "pauses": [pause for pause in pauses if "outcome" not in pause],
             "decisions": [pause for pause in pauses if "outcome" in pause],
             "spans": [span_wire(span, span.leg < run.epoch) for span in spans],
@@ -280,6 +312,7 @@ class Runtime:
             if self._serving:
                 return
             await self._journal.abandon_claims()
+            await self._journal.expire_due(time.time(), recorded)
             self._left = await self._journal.runnable(_LEFT_LIMIT)
             self._serving = True
         self._pulse.kick()
@@ -339,12 +372,13 @@ class Runtime:
                 await self._dispatcher.sweep()
 
     async def _keep_time(self, changed: bool) -> None:
-        """Wake the runs whose time has come, by the wall clock, which may jump."""
+        """Wake the runs whose time has come and expire questions, by the wall clock, which may jump."""
         if changed or time.monotonic() - self._wake_checked > _WAKE_CHECK_S:
             self._wake_checked = time.monotonic()
             self._wake_at = await self._journal.next_wake()
         if self._wake_at is not None and self._wake_at <= time.time():
             await self._journal.wake_due(time.time())
+            await self._journal.expire_due(time.time(), recorded)
             self._wake_at = None
             self._pulse.kick()
 
@@ -353,9 +387,10 @@ class Runtime:
 
     # Reading -----------------------------------------------------------------------------------------------------
 
-    async def _reply(self, run: RunRow, who: str) -> dict[str, Any]:
-        pauses = await self._journal.pauses(run.id)
-        return outcomes.of_run(run, [pause for pause in pauses if pause.outcome is None], who)
+    async def _reply(self, run: RunRow, who: str, pause_id: str | None = None) -> dict[str, Any]:
+        """``pause_id``: the question to be shown, if it is still open; else it is the oldest one."""
+        waiting = [pause for pause in await self._journal.pauses(run.id) if pause.outcome is None]
+        return outcomes.of_run(run, sorted(waiting, key=lambda pause: pause.id != pause_id), who)
 
     async def _row(self, run_id: str) -> RunRow:
         run = await self._journal.run(run_id)
@@ -398,12 +433,3 @@ def _check_lane(tool: Tool) -> None:
             "tool_not_durable",
             f'Tool "{tool.name}" is not durable: add "execution": "durable" to its tool.json.',
         )
-
-
-def _check_json(key: str, text: JsonText) -> None:
-    try:
-        loads(text)
-    except JsonError as error:
-        raise RuntimeFault(
-            "VALIDATION_ERROR", f"{key}: {error}", key=key, line=error.line, column=error.column
-        ) from None

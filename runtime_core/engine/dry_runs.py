@@ -2,41 +2,70 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
 
-from runtime_core.approvals.answering import judge, recorded
+from runtime_core.approvals.answering import recorded
 from runtime_core.approvals.eligibility import pause_wire
 from runtime_core.approvals.questions import outcome
-from runtime_core.engine.divergence import span_name
+from runtime_core.engine.divergence import find, span_name
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.failures import failure_text
 from runtime_core.engine.frames import Origin, Place
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.rehearsal import Ending, NextCall, Rehearsal, Script, unknown
+from runtime_core.engine.repeats import deviation, stand_of
 from runtime_core.hosts.base import HandlerFailure, Hosts
 from runtime_core.journal.base import Answer, Journal
 from runtime_core.repo.bundle import Bundle, BundleError
 from runtime_core.spans.book import entry_key
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import loads
-from runtime_core.wire.runs import Entry, PauseRow, RunRow, iso
+from runtime_core.wire.runs import Entry, PauseRow, RunRow, RunStatus, iso
 
 PREVIEW_S: Final = 5.0
+CHECK_S: Final = 15.0
+_PAGE: Final = 100
 
 Code = Callable[[RunRow], Awaitable[Bundle]]
 """The code that the next leg of a run would use. Raises `BundleError`."""
 
+Judge = Callable[[RunRow, Sequence[PauseRow], Answer], PauseRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of a replay of one stored run; ``reason`` is empty if it is ``ok``."""
+
+    run: RunRow
+    kind: Literal["ok", "diverged", "cannot-tell", "skipped"]
+    reason: str = ""
+
+    def to_wire(self) -> dict[str, Any]:
+        run = self.run
+        return {
+            "session_id": run.id,
+            "tool_name": run.tool,
+            "status": run.shown_status,
+            "verdict": self.kind,
+            "reason": self.reason,
+        }
+
 
 class DryRuns:
-    """Replays runs of one journal; never writes to it."""
+    """Replays runs of one journal; never writes to it. ``judge`` refuses the answers that would be refused."""
 
-    def __init__(self, journal: Journal, hosts: DryHosts, code: Code, log: HandlerLog, *, strict: bool) -> None:
+    def __init__(
+        self, journal: Journal, hosts: DryHosts, code: Code, judge: Judge, log: HandlerLog, *, strict: bool
+    ) -> None:
         self._journal = journal
         self._hosts = hosts
         self._code = code
+        self._judge = judge
         self._log = log
         self._strict = strict
 
@@ -52,18 +81,49 @@ class DryRuns:
         """
         run = await self._known(answer.run_id)
         known = await self._journal.pauses(run.id)
-        pause = _decided(judge(run, known, answer), answer)
+        pause = _decided(self._judge(run, known, answer), answer)
         script = _answered(run, await self._journal.load(run.id), known, pause)
-        ending = await self._play(script, limit_s, moment=time.time())
+        try:
+            bundle = await self._code(run)
+        except BundleError as error:
+            ending = unknown("repository-unavailable", f"{run.repo} cannot be opened: {error}")
+        else:
+            ending = await self._play(script, bundle, limit_s, moment=time.time(), strict=self._strict)
         if _version(await self._journal.run(run.id)) != _version(run):
             ending = unknown("run-changed", f"Session {run.id} went on meanwhile. Look at it again.")
         return _wire(script, pause, ending, answer.who)
 
-    async def replay(self, run: RunRow, limit_s: float) -> Ending:
-        """The run as its journal has it, strictly: changed parameters are a divergence."""
+    async def check_all(self, bundle: Bundle, limit: int | None) -> AsyncGenerator[Verdict]:
+        """`check` of the runs of this repository, latest first, at most ``limit``."""
+        home = _real(bundle.root)
+        left = float("inf") if limit is None else limit
+        cursor: str | None = None
+        while left > 0:
+            page = await self._journal.runs(get_args(RunStatus), _PAGE, cursor)
+            for run in page.items:
+                if left > 0 and _real(run.repo) == home:
+                    left -= 1
+                    yield await self.check(run, bundle)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    async def check(self, run: RunRow, bundle: Bundle, limit_s: float = CHECK_S) -> Verdict:
+        """Whether this code does what the journal of the run holds; changed parameters count."""
+        if run.pruned_at is not None:
+            return Verdict(run, "skipped", f"its journal was removed at {iso(run.pruned_at)}")
         known = await self._journal.pauses(run.id)
         script = _script(run, await self._journal.load(run.id), known)
-        return await self._play(script, limit_s, strict=True)
+        ending = await self._play(script, bundle, limit_s, strict=True)
+        if ending.kind in ("diverged", "unknown"):
+            return Verdict(run, "diverged" if ending.kind == "diverged" else "cannot-tell", _message(ending))
+        stand = stand_of(run, known)
+        problem = deviation(stand, ending) if stand is not None else None
+        if stand is None or problem is None:
+            return Verdict(run, "ok")
+        if not stand.is_repeatable:
+            return Verdict(run, "cannot-tell", f"{run.tool} was ended from outside, which no replay repeats")
+        return Verdict(run, "diverged", f"{run.tool} {problem}")
 
     async def close(self) -> None:
         await self._hosts.close()
@@ -77,13 +137,9 @@ class DryRuns:
         return run
 
     async def _play(
-        self, script: Script, limit_s: float, *, moment: float | None = None, strict: bool = False
+        self, script: Script, bundle: Bundle, limit_s: float, *, moment: float | None = None, strict: bool
     ) -> Ending:
         run = script.run
-        try:
-            bundle = await self._code(run)
-        except BundleError as error:
-            return unknown("repository-unavailable", f"{run.repo} cannot be opened: {error}")
         tool = bundle.tools.get(run.tool)
         if tool is None or not tool.durable:
             lacks = "is not durable any more" if tool is not None else "is not there any more"
@@ -91,12 +147,17 @@ class DryRuns:
         place = Place(tool, names=(tool.name,))
 
         async def replay(hosts: Hosts) -> Ending:
-            origin = Origin(bundle, hosts, run.id, run.scope, run.seed, _no_variable, self._log, dry=True)
-            rehearsal = Rehearsal(script, origin, place, moment=moment, strict=strict or self._strict)
-            return await rehearsal.play(limit_s)
+            origin = Origin(
+                bundle, hosts, run.id, run.scope, run.seed, _no_variable, self._log, dry=True, strict=strict
+            )
+            return await Rehearsal(script, origin, place, moment=moment).play(limit_s)
 
         ending = await self._hosts.play(replay)
-        if ending.changed and ending.kind != "diverged" and bundle.revision == (run.leg_revision or run.revision):
+        if ending.met is not None:
+            met = ending.met
+            found = await find(self._journal, run, bundle.revision, met.names, met.path, met.divergence)
+            return replace(ending, value=found.to_json())
+        if ending.changed and bundle.revision == (run.leg_revision or run.revision):
             return unknown(
                 "not-replayable",
                 f"{ending.changed[0]}, is made with other parameters than before, by the same code: "
@@ -141,6 +202,10 @@ def _decided(pause: PauseRow, answer: Answer) -> PauseRow:
     )
 
 
+def _real(root: Path | str) -> str:
+    return os.path.realpath(root)
+
+
 def _version(run: RunRow | None) -> tuple[object, ...]:
     return (run.epoch, run.status, run.updated_at) if run is not None else ()
 
@@ -179,6 +244,11 @@ def _outcome(run: RunRow, ending: Ending, waiting: Sequence[dict[str, Any]]) -> 
         return {"kind": "sleeping", "wake_at": iso(ending.wake_at)}
     reason = f"{run.tool} would wait for something that is no call of its run, and nobody can say what."
     return {"kind": "cannot-tell", "code": "not-replayable", "reason": reason}
+
+
+def _message(ending: Ending) -> str:
+    error: Any = loads(ending.value or "{}")
+    return error["message"]
 
 
 def _call_wire(call: NextCall) -> dict[str, Any]:

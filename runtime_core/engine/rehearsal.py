@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from runtime_core.approvals.deadlines import expired, expiry, is_over
 from runtime_core.approvals.questions import QuestionError
-from runtime_core.engine import divergence as divergences
 from runtime_core.engine import pauses
 from runtime_core.engine.calls import effect_of
-from runtime_core.engine.failures import error_text, failure_error, tool_failed
+from runtime_core.engine.divergence import describe
+from runtime_core.engine.failures import end_of_run, error_text, tool_failed
 from runtime_core.engine.frames import DurableFrame, Origin, Outcome, Place
 from runtime_core.engine.parking import due_of, due_time
-from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind
+from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind, RecordedCall
 from runtime_core.journal.base import Claim
 from runtime_core.wire.json import JsonText, dumps
 from runtime_core.wire.runs import PAUSE_KINDS, CallKind, Entry, PauseRow, RunRow, SlotPath, slot
@@ -55,15 +56,25 @@ class NextCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Met:
+    """A divergence and the handler that met it."""
+
+    names: tuple[str, ...]
+    path: SlotPath
+    divergence: Divergence
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
-    """How a dry replay ended. ``value`` by kind: returned: the result; failed, diverged and unknown: the error object.
+    """How a dry replay ended. ``value`` by kind: returned: the result; failed and unknown: the error object.
 
     ``calls`` and ``questions`` are new ones, in the order of their slots; ``changed`` names recorded calls that were
-    made with other parameters; ``wake_at`` is when the first of its sleeps is over.
+    made with other parameters; ``wake_at`` is when the first of its sleeps is over; ``met`` says what diverged.
     """
 
     kind: Literal["returned", "failed", "waits", "diverged", "unknown"]
     value: JsonText | None = None
+    met: Met | None = None
     calls: Sequence[NextCall] = ()
     questions: Sequence[PauseRow] = ()
     changed: Sequence[str] = ()
@@ -79,20 +90,14 @@ class _Found:
 
 
 class Rehearsal:
-    """One dry replay; ``origin`` must be dry. ``moment``: sleeps that are over by then go on (None: none does).
+    """One dry replay; ``origin`` must be dry. ``moment``: what is over by then goes on (None: sleeps never end)."""
 
-    ``strict``: changed parameters of a recorded call are a divergence.
-    """
-
-    def __init__(
-        self, script: Script, origin: Origin, root: Place, *, moment: float | None = None, strict: bool = False
-    ) -> None:
+    def __init__(self, script: Script, origin: Origin, root: Place, *, moment: float | None = None) -> None:
         assert origin.dry
         self._script = script
         self._origin = origin
         self._root = root
         self._moment = moment
-        self._strict = strict
         self._intents = {(entry.path, entry.n): entry for entry in script.started}
         self._frames: dict[SlotPath, DurableFrame] = {}
         self._starting: set[asyncio.Task[None]] = set()
@@ -187,7 +192,11 @@ class Rehearsal:
         if known is None:
             self._found.questions.append(asked)
         elif known.fingerprint != asked.fingerprint:
-            self._diverge("content_changed", divergences.changed_question(frame.place.tool.name, call.seq))
+            self.on_diverged(frame, Divergence(call.seq, RecordedCall(call.seq, call.kind, call.name, ""), call))
+        elif self._moment is not None and is_over(known, self._moment):
+            left = expiry(expired(known, self._moment))
+            assert left.value is not None
+            _deliver(frame, call, (left.state == "ok", left.value))
 
     def _sleep(self, frame: DurableFrame, call: HandlerCall, at: SlotPath, intent: Entry | None) -> None:
         try:
@@ -203,14 +212,9 @@ class Rehearsal:
             self._found.calls.append(_next(frame, call, at, due))
 
     def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
-        if kind != "params-changed":
-            return
-        call = divergences.describe(value["kind"], value["name"])
-        what = f'Call number {value["seq"] + 1} of tool "{frame.place.tool.name}", {call}'
-        self._found.changed.append(what)
-        if self._strict:
-            message = f"{what}, is recorded with other parameters than it is made with."
-            self._diverge("replay-diverged", message)
+        if kind == "params-changed":
+            call = describe(value["kind"], value["name"])
+            self._found.changed.append(f'Call number {value["seq"] + 1} of tool "{frame.place.tool.name}", {call}')
 
     def on_replayed(self, frame: DurableFrame) -> None:
         frame.go()
@@ -229,13 +233,13 @@ class Rehearsal:
         if failure.lost or failure.code in _NOT_ITS_OWN:
             self._end(unknown(failure.code or "host-lost", failure.message))
         elif frame.caller is None:
-            error = dumps({"code": "execution-failed", **failure_error(failure)})
+            _, error = end_of_run(failure)
             self._end(self._ending_of("failed", error))
         else:
             self._leave(frame, (False, tool_failed(frame.place.tool.name, failure).error))
 
     def on_diverged(self, frame: DurableFrame, divergence: Divergence) -> None:
-        self._diverge(*divergences.judge(frame.place.tool.name, divergence))
+        self._end(Ending("diverged", met=Met(frame.place.names, frame.path, divergence)))
 
     # Ends --------------------------------------------------------------------------------------------------------
 
@@ -245,20 +249,15 @@ class Rehearsal:
         run = self._script.run
         return Claim(run, run.epoch + 1, "")
 
-    def _diverge(self, code: str, message: str) -> None:
-        self._end(self._ending_of("diverged", dumps({"code": code, "message": message})))
-
-    def _ending_of(
-        self, kind: Literal["returned", "failed", "waits", "diverged"], value: JsonText | None = None
-    ) -> Ending:
+    def _ending_of(self, kind: Literal["returned", "failed", "waits"], value: JsonText | None = None) -> Ending:
         found = self._found
         return Ending(
             kind,
             value,
-            sorted(found.calls, key=lambda call: _place(call.at)),
-            sorted(found.questions, key=lambda pause: _place(pause.slot)),
-            found.changed,
-            min(found.due, default=None),
+            calls=sorted(found.calls, key=lambda call: _place(call.at)),
+            questions=sorted(found.questions, key=lambda pause: _place(pause.slot)),
+            changed=found.changed,
+            wake_at=min(found.due, default=None),
         )
 
     def _end(self, ending: Ending) -> None:
