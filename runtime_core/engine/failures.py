@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtime_core.approvals import deadlines
 from runtime_core.hosts.base import HandlerFailure
 from runtime_core.wire.codes import COMPOSITE_CODES
 from runtime_core.wire.json import JsonText, dumps
+from runtime_core.wire.runs import RunStatus
 
 
 class CallFailed(Exception):  # noqa: N818
@@ -44,8 +46,22 @@ class HandlerFailed(Exception):  # noqa: N818
 
 
 def tool_failed(tool: str, failure: HandlerFailure) -> CallFailed:
-    """The failure of a child tool as its caller gets it."""
-    return CallFailed("execution-failed", failure_text(tool, failure), tool=tool, cause=failure_error(failure))
+    """The failure of a child tool as its caller gets it; ``cause.code`` says if a question of it expired."""
+    cause = failure.cause if failure.code != deadlines.CODE and is_expired(failure) else failure_error(failure)
+    return CallFailed("execution-failed", failure_text(tool, failure), tool=tool, cause=cause)
+
+
+def is_expired(failure: HandlerFailure) -> bool:
+    """Whether the handler let it through that a question expired, its own or one of a tool that it called."""
+    return deadlines.CODE in (failure.code, (failure.cause or {}).get("code"))
+
+
+def end_of_run(failure: HandlerFailure) -> tuple[RunStatus, JsonText]:
+    """How a run ends whose own handler failed, and its error."""
+    error = {"code": "execution-failed", **failure_error(failure)}
+    if is_expired(failure):
+        return "expired", dumps({**error, "code": deadlines.CODE})
+    return "failed", dumps(error)
 
 
 def failure_text(tool: str, failure: HandlerFailure) -> str:

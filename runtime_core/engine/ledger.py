@@ -6,11 +6,12 @@ A result is handed to the handler only after the transaction that holds it, in t
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 
 from runtime_core.journal.base import Claim, Journal
 from runtime_core.spans.book import SpanBook
-from runtime_core.wire.runs import Entry, SlotPath
+from runtime_core.wire.runs import Entry, PauseRow, RunWarning, SlotPath
 
 EntryKey = tuple[SlotPath, int]
 
@@ -35,12 +36,15 @@ class Ledger:
         self._finished: dict[EntryKey, Entry] = {}
         self._by_path: dict[SlotPath, list[Entry]] = {}
         self._started: dict[EntryKey, Entry] = {}
-        self._queue: list[tuple[Entry, Callable[[], None]]] = []
+        self._queue: list[tuple[Entry, Callable[[], None], PauseRow | None]] = []
+        self._warned: set[str] = set()
+        self._warnings: list[RunWarning] = []
         self._spans_only = False
         self._writer: asyncio.Task[None] | None = None
 
-    def load(self, entries: Sequence[Entry]) -> None:
+    def load(self, entries: Sequence[Entry], warnings: Sequence[RunWarning]) -> None:
         """Take over what earlier legs stored; entries that are not calls of a handler have negative numbers."""
+        self._warned.update(warning.kind for warning in warnings)
         for entry in entries:
             if entry.n >= 0:
                 self._keep(entry)
@@ -71,15 +75,27 @@ class Ledger:
         """The entry of a call that was started and has no result."""
         return self._started.get(key)
 
-    def record(self, entry: Entry, after: Callable[[], None]) -> None:
-        """Store an entry; ``after`` runs once it is safe. Entries are stored in the order of these calls."""
-        self._queue.append((entry, after))
+    def record(self, entry: Entry, after: Callable[[], None], expired: PauseRow | None = None) -> None:
+        """Store an entry; ``after`` runs once it is safe. Entries are stored in the order of these calls.
+
+        ``expired``: the question whose call this entry is, closed in the same transaction.
+        """
+        self._queue.append((entry, after, expired))
         self._wake()
 
     def save_spans(self) -> None:
         """Store the spans without waiting for the next entry."""
         self._spans_only = True
         self._wake()
+
+    def warn(self, kind: str, text: str) -> bool:
+        """Store a warning on the run; False if it has one of this kind."""
+        if kind in self._warned:
+            return False
+        self._warned.add(kind)
+        self._warnings.append(RunWarning(kind, text, time.time()))
+        self._wake()
+        return True
 
     def _wake(self) -> None:
         if self._writer is None:
@@ -97,15 +113,19 @@ class Ledger:
             await asyncio.wait({self._writer})
 
     async def _write(self) -> None:
-        while self._queue or self._spans_only:
+        while self._queue or self._spans_only or self._warnings:
             self._spans_only = False
             batch, self._queue = self._queue, []
+            warnings, self._warnings = self._warnings, []
             try:
-                await self._journal.append(self._claim, [entry for entry, _ in batch], self._spans.take())
+                if warnings:
+                    await self._journal.warn(self._claim.run.id, warnings)
+                expired = [pause for _, _, pause in batch if pause is not None]
+                await self._journal.append(self._claim, [entry for entry, _, _ in batch], self._spans.take(), expired)
             except Exception as error:  # noqa: BLE001 - whatever it is, this leg cannot go on
                 self._broken(error)
                 return
-            for entry, after in batch:
+            for entry, after, _ in batch:
                 self._keep(entry)
                 after()
         self._writer = None

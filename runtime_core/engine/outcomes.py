@@ -13,7 +13,7 @@ from runtime_core.wire.runs import PauseRow, RunRow, iso
 
 
 def of_run(run: RunRow, open_pauses: Sequence[PauseRow], who: str) -> dict[str, Any]:
-    """``open_pauses``: oldest first; ``who`` is the caller."""
+    """``open_pauses``: the one to be shown first; ``who`` is the caller."""
     status = run.shown_status
     if status == "completed":
         return _reply(run.id, {"kind": "complete"}, run.result)

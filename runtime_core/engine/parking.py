@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from runtime_core.approvals.deadlines import is_over
 from runtime_core.wire.json import JsonText, loads
 from runtime_core.wire.runs import LATEST, CallKind, Entry, PauseRow, RunStatus, SlotPath, instant
 
@@ -27,6 +28,22 @@ class Waits:
 
     def sleep(self, at: SlotPath, due: float) -> None:
         self.due[at] = due
+
+    def over(self, now: float) -> list[SlotPath]:
+        """What need not wait any more: sleeps that are due, and questions that missed their deadline."""
+        missed = [at for at, pause in self.pauses.items() if is_over(pause, now)]
+        return [*(at for at, due in self.due.items() if due <= now), *missed]
+
+    def take(self, at: SlotPath) -> PauseRow | None:
+        """Wait no more for what stands there; the question, if it is one."""
+        self.due.pop(at, None)
+        self.entries.pop(at, None)
+        return self.pauses.pop(at, None)
+
+    def next_time(self) -> float | None:
+        """When the next of these will be over."""
+        deadlines = (pause.expires_at for pause in self.pauses.values() if pause.expires_at is not None)
+        return min((*self.due.values(), *deadlines), default=None)
 
     def forget_below(self, path: SlotPath) -> None:
         """A child ended although a branch of it still waited."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from runtime_core.approvals import questions
+from runtime_core.approvals import deadlines, questions
 from runtime_core.hosts.base import HandlerCall
 from runtime_core.journal.base import Claim
 from runtime_core.wire.json import JsonText, JsonValue, dumps, loads
@@ -63,6 +63,7 @@ def _pause(claim: Claim, kind: PauseKind, at: SlotPath, names: tuple[str, ...], 
         spec=spec,
         fingerprint=questions.fingerprint(kind, spec),
         asked_at=now,
+        expires_at=deadlines.expires_at(spec, now),
         requested_by=run.created_by,
         scope=run.scope,
         parent_session=run.parent_session,

@@ -8,11 +8,20 @@ const when = (value) => {
 };
 const nameOf = (value) => (typeof value === 'string' ? value.toWellFormed() : '');
 
+const NUMBERS = ['expiresAt', 'timeoutMs', 'quorum', 'expires_at', 'timeout_ms'];
+
+/** JSON makes null of NaN and of a date that is none, and null is no deadline at all: their names are sent, and refused. */
+const question = (args) => {
+  if (args === null || typeof args !== 'object') return args ?? {};
+  const odd = NUMBERS.filter((key) => (typeof args[key] === 'number' || args[key] instanceof Date) && !Number.isFinite(Number(args[key])));
+  return odd.length === 0 ? args : { ...args, ...Object.fromEntries(odd.map((key) => [key, String(args[key])])) };
+};
+
 const MEMBERS = {
   callTool: (run) => (name, params) => run.call('tool', nameOf(name), params ?? {}),
   callSubagent: (run) => (name, task, input, opts) => run.call('subagent', nameOf(name), [task, input ?? null, opts ?? null]),
-  requestInput: (run) => (args) => run.call('input', '', args ?? {}),
-  waitForApproval: (run) => (prompt) => run.call('approval', '', prompt ?? {}),
+  requestInput: (run) => (args) => run.call('input', '', question(args)),
+  waitForApproval: (run) => (prompt) => run.call('approval', '', question(prompt)),
   sleepUntil: (run) => async (time) => void (await run.call('sleep', '', when(time))),
   step: (run) => (name, work) => run.step(name, work),
   now: (run) => () => run.clock,

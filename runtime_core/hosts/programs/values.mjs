@@ -139,6 +139,8 @@ export function errorOut(error, { stack = true } = {}) {
   if (error.code !== undefined && error.code !== null) out.code = safeText(error.code);
   if (error.name === 'CompositeCallError') {
     for (const field of ['toolName', 'agentName', 'cause']) if (typeof error[field] === 'string') out[field] = error[field];
+    const { name: causeName, message, code } = Object(error.cause);
+    if (typeof code === 'string') out.cause = { name: safeText(causeName ?? 'Error'), message: safeText(message ?? ''), code: safeText(code) };
   }
   if (stack && error.stack) out.stack = safeText(error.stack).split('\n').slice(0, 12).join('\n');
   return out;

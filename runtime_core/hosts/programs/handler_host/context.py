@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -45,7 +46,12 @@ def _options(args: object, extra: Mapping[str, Any]) -> object:
         given = {**({"question": args} if args is not None else {}), **extra}
     else:
         return args
-    return {_OPTION_KEYS.get(key, key): value for key, value in given.items()}
+    return {_OPTION_KEYS.get(key, key): _seen(value) for key, value in given.items()}
+
+
+def _seen(value: object) -> object:
+    """JSON makes null of what is no number, and null is no deadline at all: its name is sent, and refused."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _time(when: object) -> object:

@@ -246,15 +246,20 @@ def well_formed(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def error_out(error: BaseException, *, stack: bool = True) -> dict[str, str]:
+def error_out(error: BaseException, *, stack: bool = True) -> dict[str, Any]:
     name = error.name if isinstance(error, CallError) else type(error).__name__
-    out = {"name": name, "message": well_formed(_message(error) or name)}
+    out: dict[str, Any] = {"name": name, "message": well_formed(_message(error) or name)}
     code = getattr(error, "code", None)
     if code is not None:
         out["code"] = well_formed(str(code))
     for field in ("toolName", "agentName", "cause"):
         if isinstance(text := vars(error).get(field), str):
             out[field] = text
+    cause = vars(error).get("cause")
+    if isinstance(cause, Mapping):
+        fields = cast("Mapping[str, object]", cause)
+        if isinstance(fields.get("code"), str):
+            out["cause"] = {key: well_formed(str(fields.get(key, ""))) for key in ("name", "message", "code")}
     if stack:
         out["stack"] = well_formed("".join(traceback.format_exception(error)))[-4000:]
     return out
