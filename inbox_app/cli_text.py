@@ -227,6 +227,9 @@ def _facts(run: Run) -> Iterator[str]:
         yield f"ended     {moment(run.finished_at)} after {span_of(run.finished_at - run.created_at)}"
     if run.wake_at is not None and not run.finished:
         yield f"wakes     {moment(run.wake_at)}"
+    if run.pruned_at is not None:
+        yield f"pruned    {moment(run.pruned_at)}: calls, questions and answers are gone, the run and its result stay"
+    yield from (f"warning   {visible(warning)}" for warning in run.warnings)
     yield f"input     {visible(dumps_for_people(run.input))}"
     if run.error is not None:
         code = run.error.get("code")

@@ -24,6 +24,7 @@ from runtime_core.engine.frames import Origin, Place
 from runtime_core.engine.ids import new_run_id
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.pauses import stuck_run
+from runtime_core.engine.quota import excess
 from runtime_core.engine.shelf import Shelf
 from runtime_core.hosts.base import HostRepo, Hosts
 from runtime_core.journal.base import Claim, Fenced, Journal
@@ -31,6 +32,7 @@ from runtime_core.repo.bundle import Bundle, BundleError, Tool
 from runtime_core.spans.book import SpanBook
 from runtime_core.wire.json import JsonText, loads
 from runtime_core.wire.runs import RunRow, Span
+from runtime_core.wire.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +86,7 @@ class Engine:
         publish: Publish,
         handler_log: HandlerLog,
         finish_run: Callable[[RunRow], Any],
+        settings: Settings,
     ) -> None:
         self.shelf = Shelf(self._retire)
         self._journal = journal
@@ -93,6 +96,7 @@ class Engine:
         self._publish = publish
         self._handler_log = handler_log
         self._finish_run = finish_run
+        self._settings = settings
         self._owner = f"{os.getpid()}.{secrets.token_hex(4)}"
         self._drivers: dict[str, RunDriver] = {}
         self._stopped = False
@@ -175,7 +179,7 @@ class Engine:
         spans = SpanBook(run.id, claim.epoch, lambda span: self._publish(span, span.leg < claim.epoch))
         model = partial(self._model_of, run.id, bundle)
         calls = self._calls(bundle, run.id, run.scope, run.created_by, run.seed, spans, model)
-        driver = RunDriver(replace(claim, revision=bundle.revision), self._journal, calls, root)
+        driver = RunDriver(replace(claim, revision=bundle.revision), self._journal, calls, root, self._settings.limits)
         self._drivers[run.id] = driver
         try:
             await driver.drive()
@@ -204,6 +208,9 @@ class Engine:
 
     async def _own_run(self, place: Place, launch: Launch) -> JsonText:
         """A durable tool called from code that is not journaled (decision 10)."""
+        problem = excess(f'What tool "{launch.tool.name}" was called with', launch.params, self._settings.limits)
+        if problem is not None:
+            raise CallFailed("invalid-params", f"{problem} Pass less.", tool=launch.tool.name)
         row = launch.row()
         name = launch.tool.name
         self._nested[row.id] = replace(place, path="")

@@ -7,7 +7,9 @@ from typing import Final
 
 from runtime_core.engine.failures import error_text
 from runtime_core.hosts.base import HandlerCall
-from runtime_core.wire.json import JsonText, content_size, loads
+from runtime_core.journal.base import Answer
+from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.json import JsonError, JsonText, content_size, loads
 from runtime_core.wire.runs import Entry, SlotPath, slot
 from runtime_core.wire.settings import KIB, Limits
 
@@ -27,6 +29,30 @@ def excess(what: str, text: JsonText, limits: Limits) -> str | None:
     if size <= limits.value + PUNCTUATION:
         return None
     return f"{what} has {size:,} bytes, and a value may have {limits.value:,} (limits.value in config.toml)."
+
+
+def check_value(key: str, text: JsonText, limits: Limits) -> None:
+    """Raises `RuntimeFault` VALIDATION_ERROR if what a caller sent is not JSON or too large to be recorded."""
+    try:
+        loads(text)
+    except JsonError as error:
+        raise RuntimeFault(
+            "VALIDATION_ERROR", f"{key}: {error}", key=key, line=error.line, column=error.column
+        ) from None
+    _check_size(key, text, limits)
+
+
+def check_answer(answer: Answer, limits: Limits) -> None:
+    """Raises `RuntimeFault` VALIDATION_ERROR if an answer is too large to be recorded; its question stays open."""
+    _check_size("value", answer.value, limits)
+    _check_size("edits", answer.edits or "", limits)
+    _check_size("note", answer.note or "", limits)
+
+
+def _check_size(key: str, text: str, limits: Limits) -> None:
+    problem = excess(key, text, limits)
+    if problem is not None:
+        raise RuntimeFault("VALIDATION_ERROR", f"{problem} Send less.", key=key)
 
 
 class Quota:

@@ -123,6 +123,7 @@ class RunRow:
             "updated_at": iso(self.updated_at),
             "finished_at": iso(self.finished_at),
             "wake_at": iso(self.wake_at),
+            "pruned_at": iso(self.pruned_at),
         }
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from runtime_core.journal.base import Answer
 from runtime_core.runtime import Change, Runtime
 from runtime_core.wire.json import dumps
+from runtime_core.wire.settings import Settings
 
 T = TypeVar("T")
 
@@ -112,9 +113,14 @@ class Bench:
 
 @asynccontextmanager
 async def bench(
-    repo: Repo, data: Path, *, execute: bool | None = None, model: str | None = None
+    repo: Repo,
+    data: Path,
+    *,
+    execute: bool | None = None,
+    model: str | None = None,
+    settings: Settings | None = None,
 ) -> AsyncGenerator[Bench]:
-    runtime = Runtime(data, execute=execute, model=model)
+    runtime = Runtime(data, execute=execute, model=model, settings=settings)
     await runtime.open()
     try:
         yield Bench(runtime, repo)
