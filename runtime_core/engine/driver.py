@@ -16,6 +16,7 @@ from runtime_core.approvals.questions import QuestionError
 from runtime_core.engine import divergence as divergences
 from runtime_core.engine import pauses
 from runtime_core.engine.calls import Calls, effect_of
+from runtime_core.engine.changes import ChangedCalls
 from runtime_core.engine.failures import (
     CallFailed,
     durable_forbidden,
@@ -73,6 +74,7 @@ class RunDriver:
         self._active: dict[SlotPath, HandlerCall] = {}
         self._losses = Losses()
         self._replays = Replays()
+        self._changed = ChangedCalls(journal, claim.run.id, self._warn)
         self._tasks: set[asyncio.Task[None]] = set()
         self._ending: asyncio.Task[None] | None = None
         self._stopping = False
@@ -213,7 +215,10 @@ class RunDriver:
             self.on_diverged(frame, Divergence(call.seq, recorded, call))
 
     def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
-        self._origin.note(frame.place, kind, value)
+        if kind == "params-changed":
+            self._spawn(self._changed.note(frame.place.names, frame.path, value))
+        else:
+            self._origin.note(frame.place, kind, value)
 
     def _warn(self, kind: str, text: str) -> None:
         """Tell once what is odd about the run, in the log of the handlers and on the run."""

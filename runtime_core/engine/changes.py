@@ -1,0 +1,42 @@
+"""Recorded calls that a handler makes with other parameters: the record counts, and the run says so (decision 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from runtime_core.engine.divergence import changed_params, describe
+from runtime_core.journal.base import Journal
+from runtime_core.wire.json import JsonText
+from runtime_core.wire.runs import SlotPath, slot
+
+LIMIT: Final = 20
+"""Calls of one leg that are named."""
+
+
+class ChangedCalls:
+    """``warn`` is told of each, by a kind that is the same whenever that call is met again."""
+
+    def __init__(self, journal: Journal, run_id: str, warn: Callable[[str, str], None]) -> None:
+        self._journal = journal
+        self._run_id = run_id
+        self._warn = warn
+        self._recorded: Mapping[SlotPath, JsonText | None] | None = None
+        self._named = 0
+
+    async def note(self, names: Sequence[str], path: SlotPath, value: dict[str, Any]) -> None:
+        """``value``: the note of the host, ``{"seq", "kind", "name", "args", …}``."""
+        self._named += 1
+        if self._named > LIMIT:
+            return
+        if self._recorded is None:
+            self._recorded = {span.slot: span.input for span in await self._journal.spans(self._run_id)}
+        at = slot(path, value["seq"])
+        difference = changed_params(self._recorded.get(at), value["args"])
+        call = describe(value["kind"], value["name"])
+        first = f": {difference}" if difference is not None else ""
+        self._warn(
+            f"params-changed {at}",
+            f'Tool "{" > ".join(names)}" makes its call number {value["seq"] + 1}, {call}, with other parameters than '
+            f"are recorded{first}. The recorded result was used.",
+        )
