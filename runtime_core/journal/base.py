@@ -6,12 +6,12 @@ replaced can never write again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
 from runtime_core.wire.json import JsonText
-from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span
+from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span, Standing
 
 T = TypeVar("T")
 
@@ -143,6 +143,12 @@ class Journal(Protocol):
         """
         ...
 
+    async def trust(self, repo: str, revision: str, needs: JsonText, who: str) -> None:
+        """Keep that somebody trusts the code of a repository; ``needs``: the list of what was agreed to."""
+        ...
+
+    async def is_trusted(self, repo: str, revision: str) -> bool: ...
+
     async def wake_due(self, now: float) -> Sequence[str]:
         """Move ``sleeping`` runs (and parked ones with a timer) whose time has come to runnable; returns their ids.
 
@@ -185,6 +191,14 @@ class Journal(Protocol):
         """Oldest first."""
         ...
 
+    async def named_revisions(self) -> Set[str]:
+        """The code that unfinished runs began with, ran on, or are to go on with."""
+        ...
+
+    async def standings(self, run_ids: Sequence[str]) -> Mapping[str, Standing]:
+        """How these runs stand, without their values."""
+        ...
+
     async def spans(self, run_id: str) -> Sequence[Span]: ...
     async def events(self, after: int, limit: int = 1000) -> Sequence[Event]: ...
     async def last_event(self) -> int:
@@ -193,6 +207,13 @@ class Journal(Protocol):
 
     async def data_version(self) -> int:
         """Changes whenever another process has written."""
+        ...
+
+    async def tidy(self, before: float | None) -> bool:
+        """One small piece of housekeeping; False if there is nothing left to do.
+
+        Runs that ended ``before`` (seconds since the epoch; None: none) keep their row and lose the rest.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -23,7 +23,19 @@ from runtime_core.journal.rows import (
     to_span,
 )
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.runs import FINISHED, Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span, Vote
+from runtime_core.wire.runs import (
+    FINISHED,
+    Entry,
+    Event,
+    LegRow,
+    PauseRow,
+    RunRow,
+    RunStatus,
+    RunWarning,
+    Span,
+    Standing,
+    Vote,
+)
 
 MAX_PAGE: Final = 1000
 
@@ -118,6 +130,27 @@ def legs(db: Connection, run_id: str) -> list[LegRow]:
 def warnings(db: Connection, run_id: str) -> list[RunWarning]:
     rows = db.execute("SELECT kind, text, at FROM durable_warning WHERE run_id = ? ORDER BY at, kind", (run_id,))
     return [RunWarning(*row) for row in rows.fetchall()]
+
+
+def named_revisions(db: Connection) -> set[str]:
+    rows = db.execute(
+        "SELECT revision FROM durable_run WHERE finished_at IS NULL "
+        "UNION SELECT leg_revision FROM durable_run WHERE finished_at IS NULL "
+        "UNION SELECT resume_on FROM durable_run WHERE finished_at IS NULL "
+        "UNION SELECT leg.revision FROM durable_run AS run JOIN durable_leg AS leg ON leg.run_id = run.id "
+        "WHERE run.finished_at IS NULL"
+    )
+    return {row[0] for row in rows.fetchall() if row[0]}
+
+
+def standings(db: Connection, run_ids: Sequence[str]) -> dict[str, Standing]:
+    found = (
+        db.execute(
+            "SELECT id, status, repo, revision, leg_revision, resume_on FROM durable_run WHERE id = ?", (run_id,)
+        )
+        for run_id in dict.fromkeys(run_ids)
+    )
+    return {row[0]: Standing(*row[1:]) for one in found for row in one.fetchall()}
 
 
 def spans(db: Connection, run_id: str) -> list[Span]:

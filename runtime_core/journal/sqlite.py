@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from runtime_core.journal import answers, queries, transactions
+from runtime_core.journal import answers, queries, transactions, trust
 from runtime_core.journal.base import Answer, Claim, Page, Recorded
 from runtime_core.journal.driver import (
     BUSY_MS,
@@ -23,10 +23,11 @@ from runtime_core.journal.driver import (
     rollback,
 )
 from runtime_core.journal.folder import prepare
+from runtime_core.journal.retention import Housekeeping
 from runtime_core.journal.schema import migrate
 from runtime_core.journal.writer import Writer
 from runtime_core.wire.json import JsonText
-from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span
+from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span, Standing
 from runtime_core.wire.settings import Durability
 
 T = TypeVar("T")
@@ -42,6 +43,7 @@ class SqliteJournal:
         self._writer = Writer(db, path)
         self._readers = _Readers(path, durability, busy_ms)
         self._owners: set[str] = set()
+        self._housekeeping = Housekeeping()
 
     @classmethod
     async def open(cls, path: Path, *, durability: Durability = "full", busy_ms: int = BUSY_MS) -> SqliteJournal:
@@ -122,6 +124,12 @@ class SqliteJournal:
     async def expire_due(self, now: float, recorded: Callable[[PauseRow], Recorded]) -> Sequence[str]:
         return await self._writer.write(lambda db: answers.expire_due(db, now, recorded))
 
+    async def trust(self, repo: str, revision: str, needs: JsonText, who: str) -> None:
+        await self._writer.write(lambda db: trust.trust(db, repo, revision, needs, who))
+
+    async def is_trusted(self, repo: str, revision: str) -> bool:
+        return await self._readers.read(lambda db: trust.is_trusted(db, repo, revision))
+
     async def abandon_claims(self) -> Sequence[str]:
         return await self._writer.write(transactions.abandon_claims)
 
@@ -151,6 +159,12 @@ class SqliteJournal:
     async def warnings(self, run_id: str) -> Sequence[RunWarning]:
         return await self._readers.read(lambda db: queries.warnings(db, run_id))
 
+    async def named_revisions(self) -> Set[str]:
+        return await self._readers.read(queries.named_revisions)
+
+    async def standings(self, run_ids: Sequence[str]) -> Mapping[str, Standing]:
+        return await self._readers.read(lambda db: queries.standings(db, run_ids))
+
     async def spans(self, run_id: str) -> Sequence[Span]:
         return await self._readers.read(lambda db: queries.spans(db, run_id))
 
@@ -159,6 +173,9 @@ class SqliteJournal:
 
     async def last_event(self) -> int:
         return await self._readers.read(queries.last_event)
+
+    async def tidy(self, before: float | None) -> bool:
+        return await self._writer.write(lambda db: self._housekeeping.step(db, before))
 
     async def data_version(self) -> int:
         return await self._writer.look(lambda db: pragma(db, "data_version"))

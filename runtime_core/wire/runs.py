@@ -24,6 +24,9 @@ RunStatus = Literal[
 ]
 """``runnable`` is internal and shown as ``running`` (decision 15)."""
 
+JOURNAL_FORMAT: Final = 1
+"""The way calls of a run are recorded (slots, digests, error objects). Runs of a later one are left alone."""
+
 FINISHED: Final = frozenset({"completed", "failed", "cancelled", "expired"})
 """Statuses that never change again. ``diverged`` and ``needs-attention`` are unfinished (decision 24)."""
 
@@ -105,6 +108,10 @@ class RunRow:
     def shown_status(self) -> str:
         return "running" if self.status == "runnable" else self.status
 
+    @property
+    def standing(self) -> Standing:
+        return Standing(self.status, self.repo, self.revision, self.leg_revision, self.resume_on)
+
     def to_wire(self) -> dict[str, Any]:
         return {
             "session_id": self.id,
@@ -119,6 +126,8 @@ class RunRow:
             "parent_session_id": self.parent_session,
             "repository": self.repo,
             "revision": self.revision,
+            "leg_revision": self.leg_revision,
+            "resume_on": self.resume_on,
             "created_at": iso(self.created_at),
             "updated_at": iso(self.updated_at),
             "finished_at": iso(self.finished_at),
@@ -229,6 +238,17 @@ class PauseRow:
         if not isinstance(quorum, int) or quorum < 2:
             return None
         return {"needed": quorum, "given": len(self.votes), "by": [vote.who for vote in self.votes]}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a run stands: ``status`` and the code it is about, as in `RunRow`."""
+
+    status: RunStatus
+    repo: str
+    revision: str
+    leg_revision: str | None
+    resume_on: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,158 @@
+"""The code of revisions, one folder for each, so that a run can end on the code it began with (contract decision 12).
+
+A folder is named by the digest of what it holds, and used only if that is so. It is there as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import time
+from collections.abc import Sequence, Set
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from runtime_core.repo.revision import TooLarge, code_files, revision_of
+from runtime_core.wire.codes import RuntimeFault
+
+log = logging.getLogger(__name__)
+
+UNUSED_S: Final = 3600.0
+"""How long a folder that no run names is kept after its last use: whoever took it a moment ago may not be known yet."""
+
+
+class Versions:
+    """``folder`` holds the folders. Every method blocks on files; a method may run beside the others."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._good: set[str] = set()
+
+    def keep(self, root: Path, revision: str) -> Path | None:
+        """Copy the code files of a repository; None if they are of another revision by now.
+
+        Raises `RuntimeFault` data_folder_unusable.
+        """
+        target = self.folder / revision
+        if revision in self._good and target.is_dir():
+            _touch(target)
+            return target
+        if self.find(revision) is not None:
+            return target
+        try:
+            kept = self._copy(root, revision, target)
+        except OSError as error:
+            raise RuntimeFault(
+                "data_folder_unusable",
+                f"The code of {root} cannot be kept in {self.folder}: {error.strerror}. "
+                "Free space or repair its permissions, or use another data folder.",
+                file=str(self.folder),
+            ) from error
+        if not kept:
+            return None
+        self._good.add(revision)
+        return target
+
+    def find(self, revision: str) -> Path | None:
+        """The folder of a revision, if it is there and holds what its name says."""
+        target = self.folder / revision
+        if target.parent != self.folder or target.is_symlink() or not target.is_dir():
+            return None
+        if _digest(target) != revision:
+            log.warning("%s does not hold the code it is named by, and is not used.", target)
+            return None
+        self._good.add(revision)
+        _touch(target)
+        return target
+
+    def stored(self) -> Sequence[str]:
+        """The revisions there are folders of."""
+        with suppress(OSError):
+            return sorted(entry.name for entry in os.scandir(self.folder) if not entry.name.startswith("."))
+        return ()
+
+    def sweep(self, named: Set[str], now: float | None = None) -> Sequence[str]:
+        """Remove folders that nobody names and nobody used lately, and what unfinished copies left; returns which."""
+        before = (time.time() if now is None else now) - UNUSED_S
+        removed: list[str] = []
+        with suppress(OSError):
+            for entry in os.scandir(self.folder):
+                if entry.name not in named and entry.stat(follow_symlinks=False).st_mtime < before:
+                    self._good.discard(entry.name)
+                    removed.append(entry.name)
+                    self._remove(Path(entry.path))
+        return removed
+
+    def _copy(self, root: Path, revision: str, target: Path) -> bool:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = self.folder / f".{revision[:16]}.{os.getpid()}.{time.monotonic_ns()}.part"
+        part.mkdir(mode=0o700)
+        try:
+            if not _copy_files(root, part) or _digest(part) != revision:
+                return False
+            if target.exists():  # what is there is not what its name says
+                self._remove(target)
+            try:
+                part.rename(target)
+            except OSError:  # another process was faster
+                if _digest(target) != revision:
+                    raise
+            _sync(self.folder)
+            return True
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+    def _remove(self, target: Path) -> None:
+        """Out of sight first, so that nobody finds half of it."""
+        aside = self.folder / f".{target.name.lstrip('.')[:16]}.{os.getpid()}.{time.monotonic_ns()}.old"
+        with suppress(OSError):
+            target.rename(aside)
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _copy_files(root: Path, part: Path) -> bool:
+    """False if the files at ``root`` change or go meanwhile; only what is wrong with the copy is an error."""
+    folders = {part}
+    try:
+        names = code_files(root)
+    except (OSError, TooLarge):
+        return False
+    for name in names:
+        try:
+            content = (root / name).read_bytes()
+        except OSError:
+            return False
+        copy = part / name
+        copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folders.update(parent for parent in copy.parents if parent.is_relative_to(part))
+        with copy.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    for folder in folders:
+        _sync(folder)
+    return True
+
+
+def _digest(folder: Path) -> str | None:
+    try:
+        return revision_of(folder)
+    except (OSError, TooLarge):
+        return None
+
+
+def _touch(folder: Path) -> None:
+    with suppress(OSError):
+        os.utime(folder)
+
+
+def _sync(folder: Path) -> None:
+    """A name is safe when its folder is; systems that cannot sync a folder do so by themselves."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
