@@ -359,8 +359,8 @@ def test_a_question_expires_on_time_beside_a_call_that_goes_on(tmp_path: Path, h
 
 @both(
     """
-const timer = new Promise(r => setTimeout(() => r('timer'), 1300));
-return await Promise.race([ctx.requestInput('Q').then(() => 'answer'), timer]);
+const answer = ctx.requestInput('Q').then(() => 'answer');
+return await Promise.race([answer, new Promise(r => setTimeout(() => r('timer'), 1300))]);
 """,
     """
 import asyncio
