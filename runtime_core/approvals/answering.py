@@ -131,12 +131,6 @@ def _late(pauses: Sequence[PauseRow], answer: Answer, now: float) -> PauseRow | 
 
 
 def _not_waiting(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> RuntimeFault:
-    if run.status == "cancelled":
-        by = next((f" by {pause.answered_by}" for pause in pauses if pause.outcome == "cancelled"), "")
-        details: dict[str, Any] = {"status": "cancelled", "cancelled_at": iso(run.finished_at)}
-        return RuntimeFault(
-            "run_cancelled", f"Session {run.id} was cancelled{by} at {iso(run.finished_at)}.", **details
-        )
     if run.status == "expired":
         return RuntimeFault(
             "pause_expired", f"Session {run.id} expired: a question was not answered in time.", status="expired"
@@ -144,6 +138,15 @@ def _not_waiting(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> Run
     closed = [pause for pause in pauses if pause.outcome in ("answered", "refused")]
     named = [pause for pause in closed if pause.id == answer.pause_id]
     last = max(named or closed, key=lambda pause: pause.answered_at or 0.0, default=None)
+    if run.status == "cancelled":
+        by = read(run.error or "{}").get("cancelled_by")
+        return RuntimeFault(
+            "run_cancelled",
+            f"Session {run.id} was cancelled{f' by {by}' if by else ''} at {iso(run.finished_at)}.{_by_whom(last)}",
+            status="cancelled",
+            cancelled_at=iso(run.finished_at),
+            **_who(last),
+        )
     return RuntimeFault(
         "not_awaiting_input",
         f"Session {run.id} does not wait for an answer: it is {run.shown_status}.{_by_whom(last)}",

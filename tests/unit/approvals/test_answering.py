@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -77,6 +78,15 @@ def test_a_run_that_does_not_wait(status: Any, code: str) -> None:
     assert fault.details["status"] == ("running" if status == "runnable" else status)
     if code == "not_awaiting_input":
         assert (fault.details["answered_by"], fault.details["answered_at"]) == ("rosa", "1970-01-01T00:00:00.000Z")
+
+
+def test_a_late_answer_is_told_who_cancelled_and_who_had_answered() -> None:
+    run = replace(waiting("cancelled"), error='{"code":"run_cancelled","cancelled_by":"local:eve"}')
+    fault = refusal(run, [DONE], answer(pause_id=DONE.id))
+    assert fault.code == "run_cancelled"
+    assert "cancelled by local:eve" in fault.message
+    assert "rosa answered" in fault.message
+    assert fault.details["answered_by"] == "rosa"
 
 
 def test_a_leg_in_progress_takes_no_answer_even_if_a_question_is_open() -> None:
