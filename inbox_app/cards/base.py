@@ -36,8 +36,6 @@ class Card(QWidget):
 
     changed = Signal()
     takes_note = True
-    is_typed = False
-    """Whether the answer is written instead of picked."""
 
     def __init__(self, theme: Theme, pause: Pause, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,6 +50,11 @@ class Card(QWidget):
     def picked(self) -> Picked | None:
         """What would be sent; None while something is missing."""
         raise NotImplementedError
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the answer is written instead of picked."""
+        return False
 
     def problem(self) -> str:
         """What is missing, in the words of the send button; "" if nothing is."""

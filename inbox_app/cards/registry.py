@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from PySide6.QtWidgets import QWidget
 
+from inbox_app.cards.attention import AttentionCard
 from inbox_app.cards.base import Card
 from inbox_app.cards.choice import ChoiceCard
 from inbox_app.cards.text import TextCard
@@ -25,6 +26,8 @@ CARDS: Final[Mapping[str, CardClass]] = {
 
 def card_class(pause: Pause) -> CardClass:
     """Options, where there are any, decide (contract decision 5); a choice without them falls to the unknown card."""
+    if pause.cut_off is not None and pause.options:
+        return AttentionCard
     if pause.input_type in ("choice", "yesno") and pause.options:
         return ChoiceCard
     if pause.kind == "attention":

@@ -20,7 +20,6 @@ class TextCard(Card):
     """The text is sent exactly as typed; one with nothing to see in it is not sent."""
 
     takes_note = False
-    is_typed = True
 
     def __init__(self, theme: Theme, pause: Pause, parent: QWidget | None = None) -> None:
         super().__init__(theme, pause, parent)
@@ -35,6 +34,10 @@ class TextCard(Card):
     def picked(self) -> Picked | None:
         text = self._field.text()
         return None if is_blank(text) else Picked(text, short_label(text))
+
+    @property
+    def is_typed(self) -> bool:
+        return True
 
     def problem(self) -> str:
         text = self._field.text()

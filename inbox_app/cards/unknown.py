@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from inbox_app.cards.base import Card, Picked, short_label
+from inbox_app.cards.json_field import JsonField
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Json, Pause
 from inbox_app.state.drafts import Draft
@@ -16,14 +17,10 @@ from inbox_app.theme.tokens import SPACE_3
 from inbox_app.widgets.check_box import CheckBox
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.payload_view import PayloadView
-from inbox_app.widgets.plain_label import PlainLabel
-from inbox_app.widgets.text_area import TextArea
 
 
 class UnknownCard(Card):
     """Answers with a JSON value, and only after the operator asked for the field."""
-
-    is_typed = True
 
     def __init__(self, theme: Theme, pause: Pause, parent: QWidget | None = None) -> None:
         super().__init__(theme, pause, parent)
@@ -31,12 +28,9 @@ class UnknownCard(Card):
         self._add_inset(MarkedLabel(self._what(), theme, "body", parent=self))
         self._switch = CheckBox(theme, self.tr("Answer with a JSON value"), parent=self)
         self._add_inset(self._switch)
-        self._field = TextArea(theme, self.tr("JSON value"), font="mono", lines=2, parent=self)
+        self._field = JsonField(theme, self.tr("JSON value"), parent=self)
         self._field.hide()
         self._add_inset(self._field)
-        self._problem = PlainLabel("", theme, "meta", "due", self, wrap=True)
-        self._problem.hide()
-        self._add_inset(self._problem)
         self._body.addSpacing(theme.px(SPACE_3))
         self._add_label(self.tr("As it was asked"))
         self._raw = PayloadView(theme, self.tr("As it was asked"), inline=True, parent=self)
@@ -44,20 +38,24 @@ class UnknownCard(Card):
         self._add_inset(self._raw)
         self._switch.toggled.connect(self._on_toggled)
         self._switch.clicked.connect(self._on_switch_clicked)
-        self._field.textChanged.connect(self._on_text_changed)
+        self._field.changed.connect(self.changed)
 
     def picked(self) -> Picked | None:
-        if not self._switch.isChecked() or self._field_problem():
+        if not self._switch.isChecked() or self._field.problem():
             return None
-        value: Json = values.parse(self._field.text())
+        value = self._field.value()
         return Picked(value, short_label(values.compact(value, 60)))
 
     def problem(self) -> str:
         if not self._switch.isChecked():
             return self.tr("Tick “Answer with a JSON value” to send")
-        if not self._field.text().strip():
+        if self._field.is_blank:
             return self.tr("Write a JSON value to send")
-        return self.tr("Correct the JSON to send") if self._field_problem() else ""
+        return self.tr("Correct the JSON to send") if self._field.problem() else ""
+
+    @property
+    def is_typed(self) -> bool:
+        return True
 
     def restore(self, draft: Draft) -> None:
         if draft.text:
@@ -68,7 +66,7 @@ class UnknownCard(Card):
         return replace(draft, text=self._field.text() if self._switch.isChecked() else "")
 
     def focus_stop(self) -> QWidget | None:
-        return self._field if self._switch.isChecked() else self._switch
+        return self._field.area if self._switch.isChecked() else self._switch
 
     def _on_state_changed(self) -> None:
         self._field.set_locked(self._closed)
@@ -81,37 +79,18 @@ class UnknownCard(Card):
             return self.tr("A choice was asked for, but no options were given.")
         return self.tr("This program does not know questions of the kind “{kind}”.").format(kind=pause.input_type)
 
-    def _field_problem(self) -> str:
-        try:
-            values.parse(self._field.text())
-        except values.BadJsonError as error:
-            return str(error)
-        return ""
-
     @Slot(bool)
     def _on_switch_clicked(self, on: bool) -> None:
         """The operator asked for the field: the caret goes into it."""
         if on and not self._closed:
-            self._field.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._field.focus_field()
 
     @Slot(bool)
     def _on_toggled(self, on: bool) -> None:
         if self._closed:
             return
         self._field.setVisible(on)
-        self._show_problem()
         self.changed.emit()
-
-    @Slot()
-    def _on_text_changed(self) -> None:
-        self._show_problem()
-        self.changed.emit()
-
-    def _show_problem(self) -> None:
-        text = self._field.text().strip()
-        problem = self._field_problem() if text and self._switch.isChecked() else ""
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
 
 
 def _asked(pause: Pause) -> Json:

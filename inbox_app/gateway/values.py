@@ -13,7 +13,12 @@ from typing import Any, cast
 
 
 class BadJsonError(ValueError):
-    """Text that is not acceptable JSON; the message says why and where (line and column)."""
+    """Text that is not acceptable JSON; the message says why and where. Lines and columns count from 1; 0: unknown."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
 
 
 def parse(text: str) -> Any:
@@ -23,7 +28,7 @@ def parse(text: str) -> Any:
     try:
         return loads(text)
     except JsonError as error:
-        raise BadJsonError(str(error)) from None
+        raise BadJsonError(str(error), error.line, error.column) from None
 
 
 def pretty(value: object) -> str:

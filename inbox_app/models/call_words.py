@@ -99,6 +99,19 @@ def asks_person(call: Call) -> bool:
     return call.kind in ("input", "approval")
 
 
+def kind_word(kind: str) -> str:
+    """What sort of call it is, as a label before its name."""
+    words = {
+        "tool": translate("calls", "Tool"),
+        "subagent": translate("calls", "Subagent"),
+        "step": translate("calls", "Step"),
+        "request": translate("calls", "Request"),
+        "store": translate("calls", "Store"),
+        "exec": translate("calls", "Command"),
+    }
+    return words.get(kind, translate("calls", "Call"))
+
+
 def duration(seconds: float) -> str:
     """A length of time in two units at most: 3 ms, 1.5s, 42s, 18m 06s, 2h 05m."""
     if seconds < 0:

@@ -39,6 +39,15 @@ def clock(moment: float) -> str:
     return QLocale().toString(when.time(), QLocale.FormatType.ShortFormat)
 
 
+def moment(at: float, now: float | None = None) -> str:
+    """A time of today, or a date and a time. ``now`` is what today is told by; None: the clock of this machine."""
+    when = QDateTime.fromMSecsSinceEpoch(int(at * 1000))
+    today = QDateTime.currentDateTime() if now is None else QDateTime.fromMSecsSinceEpoch(int(now * 1000))
+    if when.date() == today.date():
+        return clock(at)
+    return QLocale().toString(when, QLocale.FormatType.ShortFormat)
+
+
 def first_line(text: str) -> str:
     """The first line with anything on it, blanks folded."""
     for line in text.splitlines():

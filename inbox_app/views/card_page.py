@@ -71,10 +71,9 @@ class CardPage(QScrollArea):
         if card.takes_note:
             body.addLayout(self._inset(self._note_field()))
         if pause.has_context:
-            title = self.tr("Exact arguments") if pause.kind == "approval" else self.tr("Context")
             link = self.tr("Edit") if pause.allow_edits and pause.eligible else self.tr("Open payload")
-            self._payload = Payload(self._theme, title, link, self._page)
-            self._payload.show_value(pause.context)
+            self._payload = Payload(self._theme, self._evidence(pause), link, self._page)
+            self._payload.show_value(pause.cut_off.params if pause.cut_off is not None else pause.context)
             self._payload.link.clicked.connect(self.payload_wanted)
             body.addLayout(self._inset(self._payload))
         self._finish(body)
@@ -176,6 +175,12 @@ class CardPage(QScrollArea):
         frame.setContentsMargins(self._theme.px(OUTSET), 0, self._theme.px(OUTSET), 0)
         frame.addWidget(widget)
         return frame
+
+    def _evidence(self, pause: Pause) -> str:
+        """What the context of a question is called."""
+        if pause.cut_off is not None:
+            return self.tr("Parameters of the call")
+        return self.tr("Exact arguments") if pause.kind == "approval" else self.tr("Context")
 
     def _note_field(self) -> QWidget:
         theme = self._theme

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from PySide6.QtCore import QDateTime, QEvent, QLocale, QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Pause, Run
-from inbox_app.models.wording import clock, span
+from inbox_app.models.wording import moment, span
 from inbox_app.theme.style import rounded
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import RADIUS_TAG, SPACE_1, SPACE_2, SPACE_3, SPACE_6, Role
@@ -181,11 +181,11 @@ class RequestHead(QWidget):
             left.append(Fact(self.tr("For"), pause.requested_by))
         if len(pause.path) > 1:
             left.append(Fact(self.tr("Path"), " › ".join(pause.path)))
-        since = self.tr("{age}, since {time}").format(age=span(now - pause.asked_at), time=_moment(pause.asked_at, now))
+        since = self.tr("{age}, since {time}").format(age=span(now - pause.asked_at), time=moment(pause.asked_at, now))
         right = [Fact(self.tr("Waited") if closed else self.tr("Waiting"), since)]
         if pause.expires_at is not None and not closed:
             left_over = pause.expires_at - now
-            when = _moment(pause.expires_at, now)
+            when = moment(pause.expires_at, now)
             text = (
                 self.tr("{time}, in {age}").format(time=when, age=span(left_over))
                 if left_over > 0
@@ -205,12 +205,12 @@ class RequestHead(QWidget):
     def _run_facts(self, run: Run) -> tuple[list[Fact], list[Fact]]:
         now = self._clock()
         left = [Fact(self.tr("For"), run.requested_by)] if run.requested_by else []
-        right = [Fact(self.tr("Started"), _moment(run.created_at, now))]
+        right = [Fact(self.tr("Started"), moment(run.created_at, now))]
         if run.finished_at is not None:
             left.append(Fact(self.tr("Took"), span(run.finished_at - run.created_at)))
-            right.append(Fact(self.tr("Ended"), _moment(run.finished_at, now)))
+            right.append(Fact(self.tr("Ended"), moment(run.finished_at, now)))
         elif run.wake_at is not None:
-            right.append(Fact(self.tr("Wakes"), _moment(run.wake_at, now)))
+            right.append(Fact(self.tr("Wakes"), moment(run.wake_at, now)))
         return left, right
 
     @Slot()
@@ -247,11 +247,3 @@ class _Tag(QWidget):
         painter.setFont(self._theme.font("label"))
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self._text)
         painter.end()
-
-
-def _moment(at: float, now: float) -> str:
-    """A time of today, or a date and a time."""
-    when = QDateTime.fromMSecsSinceEpoch(int(at * 1000))
-    if when.date() == QDateTime.fromMSecsSinceEpoch(int(now * 1000)).date():
-        return clock(at)
-    return QLocale().toString(when, QLocale.FormatType.ShortFormat)

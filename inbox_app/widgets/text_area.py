@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from PySide6.QtCore import QEvent, QSize, Qt, Slot
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QPalette
-from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPalette, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QTextEdit, QWidget
 
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import LINE_HEIGHT, SPACE_1, FontKind
@@ -63,6 +63,22 @@ class TextArea(QPlainTextEdit):
 
     def set_wrong(self, wrong: bool) -> None:
         mark_wrong(self, wrong)
+
+    def mark_place(self, line: int, column: int) -> None:
+        """Underline the text from one place to the end of its line; both count from 1, line 0 marks nothing."""
+        if not line:
+            self.setExtraSelections([])
+            return
+        block = self.document().findBlockByNumber(line - 1)
+        before = block.text()[: max(0, column - 1)]
+        place = QTextEdit.ExtraSelection()
+        place.cursor = QTextCursor(block)
+        start = min(len(before.encode("utf-16-le")) // 2, max(0, block.length() - 2))
+        place.cursor.setPosition(block.position() + start)
+        place.cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        place.format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+        place.format.setUnderlineColor(self._theme.color("failed"))
+        self.setExtraSelections([place])
 
     def event(self, event: QEvent) -> bool:
         return keep_typing(event) or super().event(event)
