@@ -7,7 +7,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, cast
 
 from inbox_app.cli_session import shell
 from inbox_app.gateway.base import Call, Decision, Json, Option, Pause, Run, RunDetail
@@ -132,23 +132,35 @@ def value_word(value: Json) -> str:
 
 
 def waiting_table(pauses: Sequence[Pause], now: float) -> str:
-    """The waiting questions; pause ids only where a run has more than one."""
+    """The waiting questions; pause ids only where a run has more than one, deadlines only if a question has one."""
     per_run: dict[str, int] = {}
     for pause in pauses:
         per_run[pause.run_id] = per_run.get(pause.run_id, 0) + 1
     several = any(count > 1 for count in per_run.values())
-    head = ["SESSION", *(["PAUSE"] if several else []), "TOOL", "WAITING", "ANSWER", "QUESTION"]
+    limited = any(pause.expires_at is not None for pause in pauses)
+    head = [
+        "SESSION",
+        *(["PAUSE"] if several else []),
+        "TOOL",
+        "WAITING",
+        *(["EXPIRES"] if limited else []),
+        "ANSWER",
+        "QUESTION",
+    ]
     rows: list[list[str]] = []
     for pause in pauses:
         question = visible(pause.question)
         if not pause.eligible:
             question = f"(not yours to answer: {visible(pause.reason)}) {question}"
+        elif pause.votes is not None:
+            question = f"({pause.votes.given} of {pause.votes.needed} answers) {question}"
         rows.append(
             [
                 pause.run_id,
                 *([pause.id] if several else []),
                 visible(pause.tool),
                 span_of(max(now - pause.asked_at, 1)),
+                *([_left(pause.expires_at, now)] if limited else []),
                 fit(answers(pause), 40),
                 question,
             ]
@@ -179,10 +191,27 @@ def question_lines(pause: Pause) -> Iterator[str]:
     if pause.has_context:
         yield "  about" + (" (can be changed with --edits)" if pause.allow_edits else "")
         yield from indented(pretty(pause.context), "    ")
+    if pause.votes is not None:
+        by = f" ({visible(', '.join(pause.votes.by))})" if pause.votes.by else ""
+        yield f"  {pause.votes.given} of {pause.votes.needed} answers given{by}: they must be equal, and one no refuses"
     if pause.expires_at is not None:
-        yield f"  expires {moment(pause.expires_at)}"
+        left = _left(pause.expires_at, time.time())
+        yield f"  expires {moment(pause.expires_at)} ({left}): then {_at_expiry(pause.on_expire)}"
     if not pause.eligible:
         yield f"  not yours to answer: {visible(pause.reason)}"
+
+
+def _left(expires_at: float | None, now: float) -> str:
+    if expires_at is None:
+        return ""
+    return f"in {span_of(max(expires_at - now, 1))}" if expires_at > now else "over"
+
+
+def _at_expiry(on_expire: Json) -> str:
+    """What happens to the call of a question that nobody answers in time."""
+    if isinstance(on_expire, dict) and "value" in on_expire:
+        return f"the run goes on with {visible(dumps_for_people(cast('dict[str, Json]', on_expire)['value']))}"
+    return "the call fails"
 
 
 def _option_line(option: Option) -> str:
@@ -211,7 +240,7 @@ def run_lines(detail: RunDetail, *, tree: bool) -> Iterator[str]:
         yield ""
         yield f"decisions ({len(detail.decisions)})"
         for decision in detail.decisions:
-            yield from _decision_lines(decision)
+            yield from decision_lines(decision)
     if tree:
         yield ""
         yield from tree_lines(detail.calls, run.finished_at or time.time())
@@ -244,16 +273,25 @@ def dumps_for_people(value: Json) -> str:
     return " ".join(line.strip() for line in pretty(value).split("\n"))
 
 
-def _decision_lines(decision: Decision) -> Iterator[str]:
-    by = f" by {visible(decision.by)}" if decision.by else ""
+def decision_lines(decision: Decision) -> Iterator[str]:
+    """How one question ended, and what was said with it."""
+    people = (", ".join(decision.voters) if decision.outcome == "answered" else "") or decision.by
+    by = f" by {visible(people)}" if people else ""
     at = f" at {moment(decision.at)}" if decision.at else ""
     value = f" {visible(dumps_for_people(decision.value))}" if decision.outcome in {"answered", "refused"} else ""
-    yield f"  {decision.outcome}{value}{by}{at}"
+    yield f"  {decision.outcome}{value}{by}{at}{_aftermath(decision)}"
     yield f"    {visible(decision.question)}"
     if decision.note:
         yield f"    note: {visible(decision.note)}"
     if decision.has_edits:
         yield f"    edits: {visible(dumps_for_people(decision.edits))}"
+
+
+def _aftermath(decision: Decision) -> str:
+    """What became of the call of a question that nobody answered."""
+    if decision.outcome == "expired":
+        return f": {_at_expiry(decision.on_expire)}"
+    return ": the run went on or ended without an answer" if decision.outcome == "superseded" else ""
 
 
 def tree_lines(calls: Sequence[Call], now: float) -> Iterator[str]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inbox_app import cli_text
 from inbox_app.cli_arguments import answer_value
-from inbox_app.gateway.base import Call, Pause
+from inbox_app.gateway.base import Call, Decision, Pause, Votes
 
 
 def call(identity: str, parent: str | None, **changes: object) -> Call:
@@ -131,3 +131,42 @@ def test_a_cut_question_keeps_that_it_is_not_yours() -> None:
 
 def test_marks_that_take_no_room_are_cut_too() -> None:
     assert len(cli_text.fit("a" + "\u0301" * 100_000, 60)) < 1000
+
+
+def test_a_deadline_is_shown_with_what_happens_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli_text.time, "time", lambda: 100.0)
+    failing = pause("Q", expires_at=400.0, on_expire="fail")
+    written = pause("Q", expires_at=100.0, on_expire={"value": "dock 1"}, eligible=False, reason="over")
+    assert "(in 5 min): then the call fails" in "\n".join(cli_text.question_lines(failing))
+    assert '(over): then the run goes on with "dock 1"' in "\n".join(cli_text.question_lines(written))
+    table = cli_text.waiting_table([failing, pause("P")], 100.0).split("\n")
+    assert table[0].split() == ["SESSION", "TOOL", "WAITING", "EXPIRES", "ANSWER", "QUESTION"]
+    assert "in 5 min" in table[1]
+    assert "EXPIRES" not in cli_text.waiting_table([pause("P")], 100.0)
+
+
+def test_votes_are_counted_where_a_question_is_shown() -> None:
+    asked = pause("Q", votes=Votes(3, ("ann", "bo\u202eb")))
+    assert "2 of 3 answers given (ann, bo<U+202E>b)" in "\n".join(cli_text.question_lines(asked))
+    assert "(2 of 3 answers) Q" in cli_text.waiting_table([asked], 1.0)
+
+
+def test_the_five_outcomes_read_differently() -> None:
+    def line(outcome: str, **more: Any) -> str:
+        facts: dict[str, Any] = {
+            "value": None,
+            "edits": None,
+            "has_edits": False,
+            "context": None,
+            "note": "",
+            "by": "",
+        }
+        decision = Decision("p1", "Q", outcome, at=None, asked_at=0.0, **(facts | more))
+        return next(iter(cli_text.decision_lines(decision)))
+
+    assert line("answered", value=1, voters=("ann", "bob"), by="bob") == "  answered 1 by ann, bob"
+    assert line("refused", value="no", voters=("ann", "bob"), by="bob") == '  refused "no" by bob'
+    assert line("expired", on_expire="fail", voters=("ann",)) == "  expired: the call fails"
+    assert line("expired", on_expire={"value": "x"}) == '  expired: the run goes on with "x"'
+    assert line("cancelled", by="eve") == "  cancelled by eve"
+    assert line("superseded") == "  superseded: the run went on or ended without an answer"
