@@ -17,6 +17,7 @@ from runtime_core.engine import divergence as divergences
 from runtime_core.engine import pauses
 from runtime_core.engine.calls import Calls, effect_of
 from runtime_core.engine.changes import ChangedCalls
+from runtime_core.engine.encore import Encore
 from runtime_core.engine.failures import (
     CallFailed,
     durable_forbidden,
@@ -29,6 +30,7 @@ from runtime_core.engine.ledger import Ledger
 from runtime_core.engine.losses import Losses
 from runtime_core.engine.parking import SHORT_WAIT_S, Waits, due_of, due_time
 from runtime_core.engine.quota import CODE, Quota, excess
+from runtime_core.engine.repeats import Stand
 from runtime_core.engine.replays import Replays
 from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind, RecordedCall
 from runtime_core.journal.base import Claim, Fenced, Journal
@@ -56,7 +58,9 @@ class RunDriver:
     The run is over for this driver when it parked, ended, was cancelled or was taken away (`Fenced`).
     """
 
-    def __init__(self, claim: Claim, journal: Journal, calls: Calls, root: Place, limits: Limits) -> None:
+    def __init__(
+        self, claim: Claim, journal: Journal, calls: Calls, root: Place, limits: Limits, *, twice: bool = False
+    ) -> None:
         self._claim = claim
         self._journal = journal
         self._calls = calls
@@ -64,6 +68,8 @@ class RunDriver:
         self._spans = calls.spans
         self._root = root
         self._ledger = Ledger(journal, claim, calls.spans, idle=self._look, broken=self._broken)
+        dry = replace(calls.origin, dry=True, strict=True)
+        self._encore = Encore(claim, journal, self._ledger, calls.spans, dry, root) if twice else None
         self._limits = limits
         self._quota = Quota(limits, claim.run.params, self._warn)
         self._frames: dict[SlotPath, DurableFrame] = {}
@@ -83,6 +89,10 @@ class RunDriver:
     @property
     def run_id(self) -> str:
         return self._claim.run.id
+
+    @property
+    def revision(self) -> str:
+        return self._claim.revision
 
     async def drive(self) -> None:
         """Go on until the run parks or ends. Raises `Stuck`, or the fault that stopped the journal."""
@@ -449,6 +459,8 @@ class RunDriver:
             self._set_alarm()
 
     async def _park(self) -> None:
+        if await self._differs(Stand("waits")):
+            return
         self._spans.rest()
         await self._journal.park(
             self._claim,
@@ -468,10 +480,20 @@ class RunDriver:
         )
         log.warning("%s: %s", found.code, found.message)
         await self._ledger.drained()
+        await self._stop_as_diverged(found.to_json())
+
+    async def _stop_as_diverged(self, error: JsonText) -> None:
         self._spans.rest()
         await self._journal.park(
-            self._claim, "diverged", pauses=list(self._asked.values()), error=found.to_json(), spans=self._spans.take()
+            self._claim, "diverged", pauses=list(self._asked.values()), error=error, spans=self._spans.take()
         )
+
+    async def _differs(self, stand: Stand) -> bool:
+        """Whether the leg goes another way when it is replayed at once; the run is stopped then."""
+        error = await self._encore.error(stand, self._waits) if self._encore is not None else None
+        if error is not None:
+            await self._stop_as_diverged(error)
+        return error is not None
 
     def _end(self, status: RunStatus, *, result: JsonText | None = None, error: JsonText | None = None) -> None:
         if self._closed:
@@ -479,13 +501,15 @@ class RunDriver:
         problem = excess(f"What {self._root.tool.name} ended with", result or error or "null", self._limits)
         if problem is not None:
             status, result, error = "failed", None, error_text(CODE, f"{problem} Return less.")
-        self._spans.finish("", error is None, result or error or "null")
         self._conclude_with(self._finish(status, result, error))
 
     async def _finish(self, status: RunStatus, result: JsonText | None, error: JsonText | None) -> None:
         self._cancel_tasks()
-        self._spans.close()
         await self._ledger.drained()
+        if await self._differs(Stand("returned", result) if error is None else Stand("failed", error)):
+            return
+        self._spans.finish("", error is None, result or error or "null")
+        self._spans.close()
         await self._journal.finish(self._claim, status, result=result, error=error, spans=self._spans.take())
 
     def _conclude_with(self, last: Coroutine[Any, Any, None]) -> None:

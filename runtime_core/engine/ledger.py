@@ -61,6 +61,10 @@ class Ledger:
     def finished_entries(self) -> dict[EntryKey, Entry]:
         return self._finished
 
+    @property
+    def started_entries(self) -> Sequence[Entry]:
+        return list(self._started.values())
+
     def finished(self, path: SlotPath) -> Sequence[Entry]:
         """Finished calls of one handler, in the order their results were handed out."""
         return self._by_path.get(path, ())
