@@ -139,7 +139,7 @@ def test_a_deadline_is_shown_with_what_happens_then(monkeypatch: pytest.MonkeyPa
     written = pause("Q", expires_at=100.0, on_expire={"value": "dock 1"}, eligible=False, reason="over")
     assert "(in 5 min): then the call fails" in "\n".join(cli_text.question_lines(failing))
     assert '(over): then the run goes on with "dock 1"' in "\n".join(cli_text.question_lines(written))
-    table = cli_text.waiting_table([failing, pause("P")], 100.0).split("\n")
+    table = cli_text.waiting_table([failing, pause("P", run_id="dur_2")], 100.0).split("\n")
     assert table[0].split() == ["SESSION", "TOOL", "WAITING", "EXPIRES", "ANSWER", "QUESTION"]
     assert "in 5 min" in table[1]
     assert "EXPIRES" not in cli_text.waiting_table([pause("P")], 100.0)
