@@ -1,0 +1,344 @@
+"""The safeguards of the runtime, how each is taken away, and the tests that have to miss it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One text of a file, which stands there exactly once, and what takes its place."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """``tests``: files or tests, below ``tests/``; at least one of them has to fail."""
+
+    promise: str
+    cuts: tuple[Cut, ...]
+    tests: tuple[str, ...]
+
+
+def _mutant(promise: str, file: str, old: str, new: str, *tests: str) -> Mutant:
+    return Mutant(promise, (Cut(file, old, new),), tests)
+
+
+_TRANSACTIONS: Final = "runtime_core/journal/transactions.py"
+_ANSWERS: Final = "runtime_core/journal/answers.py"
+_QUERIES: Final = "runtime_core/journal/queries.py"
+_WRITER: Final = "runtime_core/journal/writer.py"
+_JUDGE: Final = "runtime_core/approvals/answering.py"
+_VOTES: Final = "runtime_core/approvals/votes.py"
+_DRIVER: Final = "runtime_core/engine/driver.py"
+_CONFORMANCE: Final = "unit/journal/test_conformance.py"
+_ANSWERING: Final = "unit/approvals/test_answering.py"
+_MACHINE: Final = "unit/journal/test_machine.py"
+_MODEL: Final = "proof/test_model.py::test_the_journal_goes_the_ways_of_the_model"
+_REPLAY: Final = "unit/hosts/test_replay.py"
+
+MUTANTS: Final = {
+    "fence: epoch": _mutant(
+        "a leg that was replaced never writes again",
+        _TRANSACTIONS,
+        'row[:2] != (claim.epoch, "running")',
+        'row[1] != "running"',
+        f"{_CONFORMANCE}::test_a_run_left_by_a_dead_executor_is_taken_over_and_the_old_leg_is_fenced",
+    ),
+    "fence: status": _mutant(
+        "a leg whose run does not run never writes",
+        _TRANSACTIONS,
+        'row[:2] != (claim.epoch, "running")',
+        "row[0] != claim.epoch",
+        f"{_CONFORMANCE}::test_abandoned_claims_become_runnable_and_their_legs_cannot_write",
+    ),
+    "claim: owner": _mutant(
+        "an executor does not claim twice what it is running",
+        _TRANSACTIONS,
+        "(status = 'running' AND lease_owner IS NOT :owner)",
+        "status = 'running'",
+        f"{_CONFORMANCE}::test_a_claim_is_given_once_and_raises_the_epoch",
+    ),
+    "claim: epoch": _mutant(
+        "every claim has a number of its own",
+        _TRANSACTIONS,
+        "epoch = epoch + 1, lease_owner",
+        "lease_owner",
+        f"{_CONFORMANCE}::test_a_claim_is_given_once_and_raises_the_epoch",
+    ),
+    "append: finished entries stay": _mutant(
+        "a recorded call never changes",
+        _TRANSACTIONS,
+        "AND n = ? AND state = 'started'",
+        "AND n = ?",
+        f"{_CONFORMANCE}::test_a_finished_entry_never_changes",
+    ),
+    "append: key of entries": _mutant(
+        "there is one entry for each call",
+        "runtime_core/journal/schema.py",
+        '["run_id", "path", "n"], unique=True',
+        '["run_id", "path", "n"]',
+        f"{_CONFORMANCE}::test_a_finished_entry_never_changes",
+    ),
+    "load: order of completion": _mutant(
+        "results are handed out as they were the first time",
+        _QUERIES,
+        "ORDER BY state = 'started', id",
+        "ORDER BY state = 'started', n",
+        f"{_CONFORMANCE}::test_entries_load_in_the_order_of_completion_then_started_ones",
+    ),
+    "park: other questions": _mutant(
+        "a question that is not asked any more is closed",
+        _TRANSACTIONS,
+        "for pause_id, pause in open_before.items() if pause_id not in given",
+        "for pause_id, pause in open_before.items() if pause_id in ()",
+        f"{_CONFORMANCE}::test_a_question_that_is_not_asked_again_is_superseded",
+    ),
+    "finish: questions": _mutant(
+        "a run that ended has no open question",
+        _TRANSACTIONS,
+        'closed = _close_all(db, claim.run.id, "superseded", None, now)',
+        "closed: list[PauseRow] = []",
+        f"{_CONFORMANCE}::test_a_finished_run_keeps_its_result_and_closes_open_questions",
+    ),
+    "answer: open question": _mutant(
+        "a question is answered once",
+        _JUDGE,
+        "if pause.outcome is None and not is_over(pause, now)]",
+        "if not is_over(pause, now)]",
+        "unit/journal/test_races.py",
+    ),
+    "answer: status": _mutant(
+        "a run that runs takes no answer",
+        _JUDGE,
+        "if not waiting or run.status not in _ANSWERABLE:",
+        "if not waiting:",
+        _ANSWERING,
+        _MODEL,
+    ),
+    "answer: wake": _mutant(
+        "the run becomes runnable with its answer",
+        _ANSWERS,
+        'events(db, move(db, run.id, "runnable", now, error=None), [pause])\n    return pause, True',
+        "events(db, run, [pause])\n    return pause, True",
+        f"{_CONFORMANCE}::test_an_answer_closes_the_question_completes_the_call_and_wakes_the_run",
+    ),
+    "answer: record": _mutant(
+        "the answer is in the journal with the closed question",
+        _ANSWERS,
+        "    now = time.time()\n    _record(db, run, pause, recorded(pause), now)\n",
+        "    now = time.time()\n",
+        f"{_CONFORMANCE}::test_an_answer_closes_the_question_completes_the_call_and_wakes_the_run",
+    ),
+    "answer: shown question": _mutant(
+        "nobody answers a question that has changed since it was shown",
+        _JUDGE,
+        "answer.fingerprint is not None and answer.fingerprint != pause.fingerprint",
+        "False",
+        _ANSWERING,
+    ),
+    "answer: key": _mutant(
+        "a repeat with the same key is told what was stored",
+        _ANSWERS,
+        "    if stored is not None:\n        return stored, False\n",
+        "",
+        f"{_CONFORMANCE}::test_a_repeat_with_the_same_key_returns_the_stored_answer_even_after_the_end",
+    ),
+    "answer: body of the key": _mutant(
+        "one key stands for one answer",
+        _ANSWERS,
+        "if row[1] != body:",
+        "if False:",
+        f"{_CONFORMANCE}::test_the_same_key_with_another_body_is_a_mismatch",
+    ),
+    "answer: deadline": Mutant(
+        "an answer after the deadline does not count",
+        (
+            Cut(_JUDGE, 'if late is not None and run.status != "cancelled":', "if False:"),
+            Cut(_JUDGE, "pause.outcome is None and not is_over(pause, now)]", "pause.outcome is None]"),
+        ),
+        (_ANSWERING, _MODEL),
+    ),
+    "answer: who": _mutant(
+        "only those answer who may",
+        "runtime_core/approvals/eligibility.py",
+        "if who in excluded:",
+        "if False:",
+        "unit/approvals/test_eligibility.py",
+    ),
+    "votes: equal": _mutant(
+        "votes that differ are not added up",
+        _VOTES,
+        "if pause.votes and not _agree(pause.kind, pause.votes[0], vote):",
+        "if False:",
+        "unit/approvals",
+    ),
+    "votes: enough": _mutant(
+        "a question that takes several people waits for them",
+        _VOTES,
+        "if len(votes) < quorum(pause.spec):",
+        "if False:",
+        "unit/approvals",
+    ),
+    "expire: open question": _mutant(
+        "what was answered does not expire",
+        _QUERIES,
+        "WHERE question.outcome IS NULL AND expires_at IS NOT NULL AND run.status",
+        "WHERE expires_at IS NOT NULL AND run.status",
+        "unit/journal",
+        _MODEL,
+    ),
+    "expire: running": _mutant(
+        "a leg that runs keeps its questions to itself",
+        _QUERIES,
+        " AND run.status NOT IN ('running', 'diverged')",
+        "",
+        "unit/journal",
+        _MODEL,
+    ),
+    "expire: wake": _mutant(
+        "the run becomes runnable when its question expires",
+        _ANSWERS,
+        'events(db, move(db, run_id, "runnable", now, error=None), [pause])',
+        "events(db, run, [pause])",
+        "unit/journal",
+        _MODEL,
+    ),
+    "cancel: unfinished": _mutant(
+        "what has ended stays as it ended",
+        _TRANSACTIONS,
+        "    if run.status in FINISHED:\n        code =",
+        "    if False:\n        code =",
+        _CONFORMANCE,
+    ),
+    "cancel: epoch": _mutant(
+        "a cancelled run's leg is replaced by nobody",
+        _TRANSACTIONS,
+        "finished_at=now, epoch=run.epoch + 1)",
+        "finished_at=now)",
+        _MACHINE,
+    ),
+    "cancel: questions": _mutant(
+        "a cancelled run has no open question",
+        _TRANSACTIONS,
+        'closed = _close_all(db, run_id, "cancelled", who, now)',
+        "closed: list[PauseRow] = []",
+        f"{_CONFORMANCE}::test_cancel_ends_the_run_closes_its_questions_and_fences_its_leg",
+    ),
+    "wake: time": _mutant(
+        "a sleeper sleeps until its time has come",
+        _TRANSACTIONS,
+        "wake_at IS NOT NULL AND wake_at <= ?",
+        "wake_at IS NOT NULL AND ? = ?1",
+        f"{_CONFORMANCE}::test_sleeping_runs_wake_when_their_time_has_come",
+    ),
+    "abandon: running": _mutant(
+        "what a dead executor left becomes runnable",
+        _TRANSACTIONS,
+        "AND status = 'running' AND {READABLE} RETURNING id",
+        "AND status = 'left' AND {READABLE} RETURNING id",
+        f"{_CONFORMANCE}::test_abandoned_claims_become_runnable_and_their_legs_cannot_write",
+    ),
+    "commit: sync": _mutant(
+        "what was acknowledged survives a loss of power",
+        "runtime_core/journal/driver.py",
+        "'FULL' if durability == 'full' else 'NORMAL'",
+        "'NORMAL'",
+        "proof/test_power.py",
+    ),
+    "commit: one job fails": _mutant(
+        "a refused change is undone, those committed with it are not",
+        _WRITER,
+        'db.execute("ROLLBACK TO job")',
+        "pass",
+        "unit/journal",
+    ),
+    "commit: a lone job fails": _mutant(
+        "a refused change is undone",
+        _WRITER,
+        "if jobs[0].error:\n                    rollback(db)",
+        'if jobs[0].error:\n                    db.execute("COMMIT")',
+        "unit/journal",
+    ),
+    "run: stored before told": _mutant(
+        "a handler gets a result only when it is stored",
+        "runtime_core/engine/ledger.py",
+        "            for entry, after, _ in batch:\n                self._keep(entry)\n                after()\n",
+        "",
+        "unit/engine/test_calls.py",
+    ),
+    "run: intent": _mutant(
+        "a call that may not be repeated is noted before it is made",
+        _DRIVER,
+        "await self._ledger.record_intent(self._intent(frame, call, began))",
+        "pass",
+        "crash/test_kill_runtime.py::test_killed_in_the_middle_of_a_call_asks_instead_of_repeating_it",
+    ),
+    "run: doubt": _mutant(
+        "a person is asked what became of a call that was in flight",
+        _DRIVER,
+        "self._ask_what_happened(frame, call, intent)\n                return\n",
+        "pass\n",
+        "crash/test_kill_runtime.py::test_killed_in_the_middle_of_a_call_asks_instead_of_repeating_it",
+    ),
+    "run: changed question": _mutant(
+        "an answer reaches the question it was given to",
+        _DRIVER,
+        "known.fingerprint == asked.fingerprint",
+        "True",
+        "unit/engine/test_pauses.py",
+    ),
+    "run: one executor": _mutant(
+        "one process executes the runs of a data folder",
+        "runtime_core/dispatch/lock.py",
+        "        except OSError:\n            os.close(descriptor)\n            return False\n",
+        "        except OSError:\n            pass\n",
+        "unit/engine/test_sharing.py",
+    ),
+    "replay, TypeScript: kind and name": _mutant(
+        "another call than the recorded one stops the run",
+        "runtime_core/hosts/programs/run.mjs",
+        "if (record.kind !== made.kind || record.name !== made.name || (isFixed && isChanged)) {",
+        "if (isFixed && isChanged) {",
+        _REPLAY,
+    ),
+    "replay, Python: kind and name": _mutant(
+        "another call than the recorded one stops the run",
+        "runtime_core/hosts/programs/handler_host/run.py",
+        'if record["kind"] != made["kind"] or record["name"] != made["name"] or (is_fixed and is_changed):',
+        "if is_fixed and is_changed:",
+        _REPLAY,
+    ),
+    "replay, TypeScript: new calls wait": _mutant(
+        "nothing new is made before every recorded call was made again",
+        "runtime_core/hosts/programs/run.mjs",
+        "if (this.phase !== LIVE && !this.known.has(made.seq)) this.held.push({ made, work });\n      else if",
+        "if",
+        _REPLAY,
+    ),
+    "replay, Python: new calls wait": _mutant(
+        "nothing new is made before every recorded call was made again",
+        "runtime_core/hosts/programs/handler_host/run.py",
+        'if self._phase is Phase.LIVE or made["seq"] in self._known:',
+        "if True:",
+        _REPLAY,
+    ),
+    "replay, TypeScript: one at a time": _mutant(
+        "a result is handed out when nothing of the one before moves any more",
+        "runtime_core/hosts/programs/run.mjs",
+        "      this.deliver(this.queue[this.at++]);\n      await tick();\n",
+        "      this.deliver(this.queue[this.at++]);\n",
+        _REPLAY,
+    ),
+    "replay, Python: one at a time": _mutant(
+        "a result is handed out when nothing of the one before moves any more",
+        "runtime_core/hosts/programs/handler_host/run.py",
+        "            self._at += 1\n            await self._port.turns.over()\n",
+        "            self._at += 1\n",
+        _REPLAY,
+    ),
+}
