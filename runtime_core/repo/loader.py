@@ -13,6 +13,7 @@ from runtime_core.repo.links import check_links
 from runtime_core.repo.manifest import load_manifest
 from runtime_core.repo.report import READ_FAILED, Report
 from runtime_core.repo.revision import TooLarge, revision_of
+from runtime_core.repo.steadiness import check_steadiness
 from runtime_core.repo.tools import ToolScan, load_tools
 
 
@@ -35,6 +36,7 @@ def load_bundle(root: Path) -> Bundle:
     with _reading(root, report):
         scan = load_tools(root, report)
     check_names(scan, agents, report)
+    check_steadiness(root, scan.tools, report)
     if manifest is None or report.failed:
         raise BundleError(root, tuple(report.problems))
     return Bundle(
