@@ -15,7 +15,9 @@ from runtime_core.dispatch.changes import Change, Changes, Listener, span_wire
 from runtime_core.dispatch.local import LocalDispatcher
 from runtime_core.dispatch.lock import ExecutorLock
 from runtime_core.dispatch.pulse import PULSE_S, Pulse
+from runtime_core.dispatch.upkeep import Upkeep
 from runtime_core.engine import outcomes
+from runtime_core.engine.divergence import recorded_by
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.dry_runs import DryRuns, Verdict
 from runtime_core.engine.engine import Engine, Launch
@@ -27,9 +29,10 @@ from runtime_core.journal.folder import prepare
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.repo.trust import needs
+from runtime_core.repo.versions import Versions
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonText, dumps
-from runtime_core.wire.runs import FINISHED, PauseRow, RunRow, RunStatus
+from runtime_core.wire.runs import FINISHED, Entry, LegRow, PauseRow, RunRow, RunStatus, Standing, iso
 from runtime_core.wire.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -44,6 +47,7 @@ _FINISHED: Final[Sequence[RunStatus]] = [status for status in get_args(RunStatus
 STOP_GRACE_S: Final = 3.0
 _WAKE_CHECK_S: Final = 60.0
 _SWEEP_S: Final = 5.0
+_VERSIONS_SWEEP_S: Final = 3600.0
 _ORPHAN_S: Final = 1.0
 _LEFT_LIMIT: Final = 100_000
 
@@ -75,6 +79,7 @@ class Runtime:
         self._wake_at: float | None = None
         self._wake_checked = 0.0
         self._swept = 0.0
+        self._versions_swept = -_VERSIONS_SWEEP_S
 
     async def open(self) -> None:
         """Raises `RuntimeFault` data_folder_unusable, or data_folder_busy if ``execute`` is True and somebody does."""
@@ -98,9 +103,11 @@ class Runtime:
 
     async def _compose(self, journal: SqliteJournal) -> None:
         self._journal = journal
-        self._hosts = HandlerHosts(self._data / "hosts")
         self._handler_log = HandlerLog(self._data / "logs" / "handlers.log", lambda: self.executes)
-        self._changes = Changes(self._journal)
+        self._hosts = HandlerHosts(self._data / "hosts", self._handler_log.stray)
+        if self.executes:
+            await self._hosts.sweep()
+        self._changes = Changes(self._journal, self._is_code_changed)
         await self._changes.start()
         self._engine = Engine(
             self._journal,
@@ -110,16 +117,18 @@ class Runtime:
             handler_log=self._handler_log,
             finish_run=lambda row: self._finish_run(row, None),
             settings=self._settings,
+            versions=Versions(self._data / "versions"),
         )
         self._dry_runs = DryRuns(
             self._journal,
             DryHosts(lambda: HandlerHosts(self._data / "hosts")),
-            lambda run: self._engine.shelf.bundle(Path(run.repo)),
+            lambda run: self._engine.shelf.next_code(run, keep=False),
             self._judge,
             self._handler_log,
             strict=self._settings.strict,
         )
         self._pulse = Pulse(self._journal.data_version, self._beat, self._until_wake)
+        self._upkeep = Upkeep(self._journal, self._settings.retention)
         self._dispatcher = LocalDispatcher(self._engine.advance, self._journal.runnable, self._pulse.kick)
         self._pulse.start()
 
@@ -208,6 +217,8 @@ class Runtime:
         if context is not None:
             check_value("context", context, self._settings.limits)
         if not found.durable:
+            if self.executes:
+                bundle = await self._engine.shelf.kept(bundle.root)
             return await self._engine.run_inline(bundle, found, input, scope, who)
         run = await self._finish_run(Launch(bundle, found, input, who, scope, context).row(), wait_s)
         return await self._reply(run, who)
@@ -245,8 +256,21 @@ class Runtime:
         ``revision``: the code it goes on with from now on; None: the newest. Raises `RuntimeFault` NOT_FOUND,
         not_diverged and, with the revisions there are, revision_not_stored.
         """
+        if revision is not None:
+            await self._check_stored(run_id, revision)
         run = await self._journal.resume(run_id, revision, who)
         return await self._reply(await self._advance(run.id, wait_s), who)
+
+    async def _check_stored(self, run_id: str, revision: str) -> None:
+        await self._row(run_id)
+        versions = self._engine.shelf.versions
+        if await asyncio.to_thread(versions.find, revision) is None:
+            stored = versions.stored()
+            raise RuntimeFault(
+                "revision_not_stored",
+                f"There is no stored code {revision} to go on with. Stored are: {', '.join(stored) or 'none'}.",
+                revisions=stored,
+            )
 
     async def preview(self, answer: Answer) -> dict[str, Any]:
         """What a run would do next if it got this answer (decision 18); as `DryRuns.preview`."""
@@ -260,23 +284,33 @@ class Runtime:
     async def pending(self, *, who: str, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
         """Open pauses, oldest first (decision 1), each with ``eligible`` and ``reason`` for ``who``."""
         page = await self._journal.pending(limit, cursor)
-        approvals = [pause_wire(pause, who, status=_pause_status(pause)) for pause in page.items]
+        standings = await self._journal.standings([pause.run_id for pause in page.items])
+        approvals = [await self._pause_wire(pause, who, standings.get(pause.run_id)) for pause in page.items]
         return {"approvals": approvals, "total": page.total, "next_cursor": page.next_cursor}
 
     async def runs(self, *, finished: bool | None, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
         """Ended runs by the time they ended, others or (None) all by the time they began, latest first."""
         statuses = get_args(RunStatus) if finished is None else _FINISHED if finished else _UNFINISHED
         page = await self._journal.runs(statuses, limit, cursor)
-        return {"runs": [run.to_wire() for run in page.items], "total": page.total, "next_cursor": page.next_cursor}
+        runs = [await self._run_wire(run) for run in page.items]
+        return {"runs": runs, "total": page.total, "next_cursor": page.next_cursor}
 
     async def run(self, run_id: str, *, who: str) -> dict[str, Any]:
-        """One run with its open pauses, its decisions and its call tree. Raises `RuntimeFault` NOT_FOUND."""
+        """One run with its open pauses, its decisions and its call tree. Raises `RuntimeFault` NOT_FOUND.
+
+        ``run.revisions``: the code it ran on, oldest first, each ``{"revision", "leg", "at", "stored", "old"}``,
+        ``old`` for that which recorded its last call: to go on with if the present code does not fit.
+        """
         run = await self._row(run_id)
-        pauses = [pause_wire(pause, who, status=run.shown_status) for pause in await self._journal.pauses(run_id)]
+        changed = {"code_changed": True} if await self._is_code_changed(run) else {}
+        pauses = [
+            pause_wire(pause, who, status=run.shown_status) | ({} if pause.outcome else changed)
+            for pause in await self._journal.pauses(run_id)
+        ]
         spans = await self._journal.spans(run_id)
         warnings = [warning.to_wire() for warning in await self._journal.warnings(run_id)]
         return {
-            "run": {**run.to_wire(), "warnings": warnings},
+            "run": {**run.to_wire(), **changed, "warnings": warnings, "revisions": await self._revisions(run)},
             "pauses": [pause for pause in pauses if "outcome" not in pause],
             "decisions": [pause for pause in pauses if "outcome" in pause],
             "spans": [span_wire(span, span.leg < run.epoch) for span in spans],
@@ -370,6 +404,15 @@ class Runtime:
             if changed or self._dispatcher.wants_retry or time.monotonic() - self._swept > _SWEEP_S:
                 self._swept = time.monotonic()
                 await self._dispatcher.sweep()
+            if not changed and self._dispatcher.is_idle:
+                await self._upkeep.beat()
+                await self._sweep_versions()
+
+    async def _sweep_versions(self) -> None:
+        if time.monotonic() - self._versions_swept > _VERSIONS_SWEEP_S:
+            self._versions_swept = time.monotonic()
+            used = {*await self._journal.named_revisions(), *self._engine.revisions}
+            await asyncio.to_thread(self._engine.shelf.versions.sweep, used)
 
     async def _keep_time(self, changed: bool) -> None:
         """Wake the runs whose time has come and expire questions, by the wall clock, which may jump."""
@@ -392,6 +435,33 @@ class Runtime:
         waiting = [pause for pause in await self._journal.pauses(run.id) if pause.outcome is None]
         return outcomes.of_run(run, sorted(waiting, key=lambda pause: pause.id != pause_id), who)
 
+    async def _is_code_changed(self, run: RunRow) -> bool:
+        return await self._engine.shelf.is_changed(run.standing)
+
+    async def _run_wire(self, run: RunRow) -> dict[str, Any]:
+        return run.to_wire() | ({"code_changed": True} if await self._is_code_changed(run) else {})
+
+    async def _pause_wire(self, pause: PauseRow, who: str, run: Standing | None) -> dict[str, Any]:
+        stopped = run is not None and run.status == "diverged"
+        wire = pause_wire(pause, who, status="diverged" if stopped else _pause_status(pause))
+        return wire | ({"code_changed": True} if run is not None and await self._engine.shelf.is_changed(run) else {})
+
+    async def _revisions(self, run: RunRow) -> Sequence[dict[str, Any]]:
+        legs = await self._journal.legs(run.id) or [LegRow(1, run.revision, run.created_at)]
+        last = max((entry for entry in await self._journal.load(run.id) if entry.n >= 0), key=_epoch, default=None)
+        old = recorded_by(legs, last, run)
+        stored = self._engine.shelf.versions.stored()
+        return [
+            {
+                "revision": leg.revision,
+                "leg": leg.epoch,
+                "at": iso(leg.at),
+                "stored": leg.revision in stored,
+                "old": leg.revision == old,
+            }
+            for leg in legs
+        ]
+
     async def _row(self, run_id: str) -> RunRow:
         run = await self._journal.run(run_id)
         if run is None:
@@ -400,8 +470,12 @@ class Runtime:
             )
         return run
 
+    async def _open_bundles(self, tool: str) -> Sequence[Bundle]:
+        """The open repositories, those that had the tool when they were last looked at as they are now."""
+        return [await self.add_repository(one.root) if tool in one.tools else one for one in self.bundles]
+
     async def _tool(self, root: Path | None, name: str) -> tuple[Bundle, Tool]:
-        bundles = [await self.add_repository(root)] if root is not None else self.bundles
+        bundles = [await self.add_repository(root)] if root is not None else await self._open_bundles(name)
         for bundle in bundles:
             tool = bundle.tools.get(name)
             if tool is not None:
@@ -416,6 +490,10 @@ class Runtime:
 
 def _left(deadline: float | None) -> float:
     return float("inf") if deadline is None else deadline - time.monotonic()
+
+
+def _epoch(entry: Entry) -> int:
+    return entry.epoch
 
 
 def _pause_status(pause: PauseRow) -> str:

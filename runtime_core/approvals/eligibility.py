@@ -48,6 +48,8 @@ def pause_wire(pause: PauseRow, who: str | None, *, status: str) -> dict[str, An
     wire = pause.to_wire(status=status)
     if who is not None:
         wire["eligible"], wire["reason"] = may_answer(pause, who)
+        if pause.outcome is None and status == "diverged":
+            wire["eligible"], wire["reason"] = False, "The run stopped as diverged: resume or cancel it first."
         if is_over(pause, time.time()):
             wire["eligible"], wire["reason"] = False, "The deadline of this question has passed."
     return wire

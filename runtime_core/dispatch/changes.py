@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 from runtime_core.approvals.eligibility import pause_wire
 from runtime_core.journal.base import Journal
-from runtime_core.wire.runs import FINISHED, PauseRow, Span
+from runtime_core.wire.runs import FINISHED, PauseRow, RunRow, Span
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +32,9 @@ Listener = Callable[[Change], None]
 class Changes:
     """Reads the event outbox of the journal and tells listeners; told of spans directly by the legs of this process."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, is_code_changed: Callable[[RunRow], Awaitable[bool]]) -> None:
         self._journal = journal
+        self._is_code_changed = is_code_changed
         self._listeners: dict[Listener, str | None] = {}
         self._seq = 0
         self._moving: set[str] = set()
@@ -86,15 +87,16 @@ class Changes:
         if run is None:
             return False
         if self._listeners:
-            self._tell(Change("run", run_id, run.to_wire()))
+            more = {"code_changed": True} if await self._is_code_changed(run) else {}
+            self._tell(Change("run", run_id, {**run.to_wire(), **more}))
             for pause in await self._journal.pauses(run_id):
-                kind = "pause-opened" if pause.outcome is None else "pause-closed"
-                self._tell_pause(kind, pause, run.shown_status)
+                self._tell_pause(pause, run.shown_status, {} if pause.outcome else more)
         return run.status in FINISHED
 
-    def _tell_pause(self, kind: ChangeKind, pause: PauseRow, status: str) -> None:
+    def _tell_pause(self, pause: PauseRow, status: str, more: dict[str, Any]) -> None:
+        kind = "pause-opened" if pause.outcome is None else "pause-closed"
         for listener, who in list(self._listeners.items()):
-            self._tell_one(listener, Change(kind, pause.run_id, pause_wire(pause, who, status=status)))
+            self._tell_one(listener, Change(kind, pause.run_id, {**pause_wire(pause, who, status=status), **more}))
 
     def _tell(self, change: Change) -> None:
         for listener in list(self._listeners):

@@ -107,6 +107,8 @@ def words(tool: str, divergence: Divergence) -> str:
     was = describe(recorded.kind, recorded.name)
     if code_of(divergence) == "content_changed":
         what = f"the question is not the one that was shown ({was}); no answer reached the handler"
+    elif divergence.failure is not None:
+        what = f"{was} is recorded, but the handler failed before it made it again: {divergence.failure.message}"
     elif made is None:
         what = f"{was} is recorded, but the handler did not make it again"
     elif (made.kind, made.name) == (recorded.kind, recorded.name):
@@ -143,7 +145,7 @@ async def find(
         divergence=divergence,
         recorded_args=recorded_args,
         difference=_difference(divergence, recorded_args, asked[-1] if asked else None),
-        recorded_revision=recorded_by(await journal.legs(run.id), entry, run, revision),
+        recorded_revision=recorded_by(await journal.legs(run.id), entry, run) if entry is not None else revision,
         revision=revision,
     )
 
@@ -155,10 +157,10 @@ def code_of(divergence: Divergence) -> Code:
     return "content_changed" if is_question and same else "replay-diverged"
 
 
-def recorded_by(legs: Sequence[LegRow], entry: Entry | None, run: RunRow, revision: str) -> str:
+def recorded_by(legs: Sequence[LegRow], entry: Entry | None, run: RunRow) -> str:
     """The code that recorded an entry: that of the last leg that is noted before or at the one that wrote it."""
     if entry is None:
-        return revision
+        return run.revision
     return next((leg.revision for leg in reversed(legs) if leg.epoch <= entry.epoch), run.revision)
 
 

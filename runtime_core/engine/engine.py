@@ -8,7 +8,7 @@ import os
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,9 +26,11 @@ from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.pauses import stuck_run
 from runtime_core.engine.quota import excess
 from runtime_core.engine.shelf import Shelf
+from runtime_core.engine.shell import AT_ONCE, Shell
 from runtime_core.hosts.base import HostRepo, Hosts
 from runtime_core.journal.base import Claim, Fenced, Journal
 from runtime_core.repo.bundle import Bundle, BundleError, Tool
+from runtime_core.repo.versions import Versions
 from runtime_core.spans.book import SpanBook
 from runtime_core.wire.json import JsonText, loads
 from runtime_core.wire.runs import RunRow, Span
@@ -74,6 +76,15 @@ class Launch:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Nested:
+    """Where a run of its own stands that a handler waits for, and the code of that handler."""
+
+    bundle: Bundle
+    depth: int
+    levels: int
+
+
 class Engine:
     """Advances claimed runs of one executor. ``finish_run`` creates a run and waits until it ends or parks."""
 
@@ -87,8 +98,9 @@ class Engine:
         handler_log: HandlerLog,
         finish_run: Callable[[RunRow], Any],
         settings: Settings,
+        versions: Versions,
     ) -> None:
-        self.shelf = Shelf(self._retire)
+        self.shelf = Shelf(versions, self._retire)
         self._journal = journal
         self._hosts = hosts
         self._model = model
@@ -97,11 +109,12 @@ class Engine:
         self._handler_log = handler_log
         self._finish_run = finish_run
         self._settings = settings
+        self._commands = asyncio.Semaphore(AT_ONCE)
         self._owner = f"{os.getpid()}.{secrets.token_hex(4)}"
         self._drivers: dict[str, RunDriver] = {}
         self._stopped = False
         self._models: OrderedDict[str, Model | None] = OrderedDict()
-        self._nested: dict[str, Place] = {}
+        self._nested: dict[str, _Nested] = {}
         self._claimed: set[str] = set()
         self._cancelled: set[str] = set()
 
@@ -131,6 +144,11 @@ class Engine:
             return outcomes.inline_result(await calls.inline(Place(tool, names=(tool.name,)), params))
         except HandlerFailed as failed:
             return outcomes.inline_failure(tool.name, failed.failure)
+
+    @property
+    def revisions(self) -> Set[str]:
+        """The code that this process uses."""
+        return {bundle.revision for bundle in self.shelf.bundles} | {one.revision for one in self._drivers.values()}
 
     def cancel(self, run_id: str) -> None:
         """Abort the leg of a run that was cancelled in the journal."""
@@ -163,7 +181,8 @@ class Engine:
     async def _drive(self, claim: Claim) -> None:
         run = claim.run
         try:
-            bundle = await self.shelf.bundle(Path(run.repo))
+            above = self._nested.get(run.id)
+            bundle = above.bundle if above is not None else await self.shelf.next_code(run, keep=True)
         except BundleError as error:
             await self._hold(claim, "repository-unavailable", f"its repository cannot be opened. {_problems(error)}")
             return
@@ -174,12 +193,13 @@ class Engine:
             return
         if run.id in self._cancelled:
             return
-        above = self._nested.get(run.id)
         root = Place(tool, "", above.depth if above else 0, above.levels if above else 0, (tool.name,))
         spans = SpanBook(run.id, claim.epoch, lambda span: self._publish(span, span.leg < claim.epoch))
         model = partial(self._model_of, run.id, bundle)
         calls = self._calls(bundle, run.id, run.scope, run.created_by, run.seed, spans, model)
-        driver = RunDriver(replace(claim, revision=bundle.revision), self._journal, calls, root, self._settings.limits)
+        limits, twice = self._settings.limits, self._settings.replay_twice
+        claim = replace(claim, revision=bundle.revision)
+        driver = RunDriver(claim, self._journal, calls, root, limits, twice=twice)
         self._drivers[run.id] = driver
         try:
             await driver.drive()
@@ -199,12 +219,14 @@ class Engine:
         spans: SpanBook,
         model: Callable[[], Model | None],
     ) -> Calls:
-        origin = Origin(bundle, self._hosts, run_id, scope, seed, os.environ.get, self._handler_log)
+        strict = self._settings.strict
+        origin = Origin(bundle, self._hosts, run_id, scope, seed, os.environ.get, self._handler_log, strict=strict)
 
         async def own_run(place: Place, params: JsonText) -> JsonText:
             return await self._own_run(place, Launch(bundle, place.tool, params, who, scope, parent=run_id))
 
-        return Calls(origin, spans, model, own_run)
+        trusted = partial(self._journal.is_trusted, str(bundle.root), bundle.revision)
+        return Calls(origin, spans, model, own_run, Shell(bundle, self._settings.shell_exec, trusted, self._commands))
 
     async def _own_run(self, place: Place, launch: Launch) -> JsonText:
         """A durable tool called from code that is not journaled (decision 10)."""
@@ -213,7 +235,7 @@ class Engine:
             raise CallFailed("invalid-params", f"{problem} Pass less.", tool=launch.tool.name)
         row = launch.row()
         name = launch.tool.name
-        self._nested[row.id] = replace(place, path="")
+        self._nested[row.id] = _Nested(launch.bundle, place.depth, place.levels)
         try:
             run: RunRow = await self._finish_run(row)
         finally:
@@ -221,7 +243,7 @@ class Engine:
         if run.status == "completed":
             return run.result or "null"
         error: Any = loads(run.error) if run.error is not None else None
-        if run.status == "failed":
+        if run.status in ("failed", "expired"):
             raise CallFailed("execution-failed", f'Tool "{name}" failed: {error["message"]}', tool=name, cause=error)
         raise CallFailed(
             "execution-failed",
@@ -247,7 +269,9 @@ class Engine:
         )
 
     async def _retire(self, bundle: Bundle) -> None:
-        await self._hosts.retire(HostRepo(bundle.root, bundle.revision))
+        """Called when files changed: processes of the old code end with their legs, its copy stays a while."""
+        await self._hosts.retire(HostRepo(bundle.root, bundle.revision, bundle.code))
+        await asyncio.to_thread(self.shelf.versions.find, bundle.revision)
 
 
 def _problems(error: BundleError) -> str:

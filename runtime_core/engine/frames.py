@@ -96,7 +96,7 @@ class Origin:
 
         Raises `HostUnavailable`.
         """
-        repo = HostRepo(self.bundle.root, self.bundle.revision)
+        repo = HostRepo(self.bundle.root, self.bundle.revision, self.bundle.code)
         for _ in range(START_ATTEMPTS - 1):
             try:
                 return await self.hosts.start(repo, job, events)

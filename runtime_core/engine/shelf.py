@@ -1,23 +1,42 @@
-"""The agent repositories a runtime has open, loaded anew when their files change."""
+"""The code of agent repositories: the newest, loaded anew when files change, and older revisions that were kept."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
-from runtime_core.repo.bundle import Bundle
-from runtime_core.repo.revision import TooLarge, stamp_of
+from runtime_core.repo.bundle import Bundle, BundleError, Problem
+from runtime_core.repo.revision import TooLarge, revision_of, stamp_of
+from runtime_core.repo.versions import Versions
+from runtime_core.wire.runs import RunRow, Standing
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS: Final = 5
+UNSURE_S: Final = 0.1
+"""Files that changed so shortly before they were looked at may change again without their times showing it."""
+LOOK_S: Final = 0.5
+_OLD_BUNDLES: Final = 16
+_PARKED: Final = frozenset({"awaiting-input", "sleeping", "needs-attention", "diverged"})
 
 
 class Shelf:
     """Bundles by path. ``replaced`` is told of a bundle whose newer revision has just been loaded."""
 
-    def __init__(self, replaced: Callable[[Bundle], Awaitable[None]]) -> None:
+    def __init__(self, versions: Versions, replaced: Callable[[Bundle], Awaitable[None]]) -> None:
+        self.versions = versions
         self._replaced = replaced
         self._stamps: dict[Path, str] = {}
         self._bundles: dict[Path, Bundle] = {}
         self._locks: dict[Path, asyncio.Lock] = {}
+        self._old: OrderedDict[tuple[Path, str], Bundle] = OrderedDict()
+        self._newest: dict[str, tuple[float, str, str | None]] = {}
 
     @property
     def bundles(self) -> Sequence[Bundle]:
@@ -31,12 +50,79 @@ class Shelf:
             stamp = await asyncio.to_thread(_stamp, root)
             if known is not None and stamp and stamp == self._stamps.get(root):
                 return known
-            bundle = await asyncio.to_thread(_load, root)
+            try:
+                bundle = await asyncio.to_thread(_load, root)
+            except BundleError as error:
+                raise (_with_old_runs(error, known) if known is not None else error) from None
             self._stamps[root] = stamp
+            if known is not None and known.revision == bundle.revision:
+                bundle = replace(bundle, code=known.code)
             self._bundles[root] = bundle
             if known is not None and known.revision != bundle.revision:
                 await self._replaced(known)
             return bundle
+
+    async def kept(self, root: Path) -> Bundle:
+        """The newest revision with its code kept apart, whatever becomes of the repository.
+
+        Raises `BundleError`, and `RuntimeFault` data_folder_unusable.
+        """
+        root = _absolute(root)
+        for _ in range(ATTEMPTS):
+            bundle = await self.bundle(root)
+            if bundle.code is not None and bundle.code.is_dir():
+                return bundle
+            code = await asyncio.to_thread(self.versions.keep, root, bundle.revision)
+            if code is None:  # the files have changed again
+                self._stamps.pop(root, None)
+                continue
+            kept = replace(bundle, code=code)
+            if self._bundles.get(root) is bundle:
+                self._bundles[root] = kept
+            return kept
+        raise _unusable(root, "Its files change faster than they can be copied.", "Wait until they are written.")
+
+    async def stored(self, root: Path, revision: str) -> Bundle:
+        """An older revision of a repository, which need not be there any more. Raises `BundleError`."""
+        root = _absolute(root)
+        code = await asyncio.to_thread(self.versions.find, revision)
+        if code is None:
+            raise _unusable(
+                self.versions.folder,
+                f"The code {revision} is not stored any more.",
+                "Resume the run on the present code, or cancel it.",
+            )
+        bundle = self._old.get((root, revision))
+        if bundle is None:
+            bundle = replace(await asyncio.to_thread(_load, code), root=root, code=code)
+            self._old[root, revision] = bundle
+            if len(self._old) > _OLD_BUNDLES:
+                self._old.popitem(last=False)
+        return bundle
+
+    async def next_code(self, run: RunRow, *, keep: bool) -> Bundle:
+        """What the next leg of a run executes; ``keep`` as `kept`. Raises as `kept`."""
+        root = Path(run.repo)
+        if run.resume_on is not None:
+            return await self.stored(root, run.resume_on)
+        return await (self.kept(root) if keep else self.bundle(root))
+
+    async def is_changed(self, run: Standing) -> bool:
+        """Whether a parked run would go on with other code than its last leg had."""
+        if run.status not in _PARKED or run.resume_on is not None:
+            return False
+        newest = await self.newest(run.repo)
+        return newest is not None and newest != (run.leg_revision or run.revision)
+
+    async def newest(self, repo: str) -> str | None:
+        """The revision of the files that are there, at most `LOOK_S` old; None if they cannot be read."""
+        looked, stamp, revision = self._newest.get(repo, (0.0, "", None))
+        if time.monotonic() - looked > LOOK_S:
+            now = await asyncio.to_thread(_stamp, Path(repo))
+            if not now or now != stamp:
+                stamp, revision = now, await asyncio.to_thread(_revision, Path(repo))
+            self._newest[repo] = (time.monotonic(), stamp, revision)
+        return revision
 
 
 def _load(root: Path) -> Bundle:
@@ -50,8 +136,27 @@ def _absolute(root: Path) -> Path:
 
 
 def _stamp(root: Path) -> str:
-    """Empty, which fits no load, when the files cannot be looked at: the loader says why."""
+    """Empty, which fits no load, when the files cannot be looked at (the loader says why) or have just been written."""
     try:
-        return stamp_of(root)
+        return stamp_of(root, unsure_s=UNSURE_S)
     except (OSError, TooLarge):
         return ""
+
+
+def _revision(root: Path) -> str | None:
+    try:
+        return revision_of(root)
+    except (OSError, TooLarge):
+        return None
+
+
+def _unusable(root: Path, message: str, remedy: str) -> BundleError:
+    return BundleError(root, [Problem("error", "CONFIG_NOT_FOUND", ".", message, remedy)])
+
+
+def _with_old_runs(error: BundleError, known: Bundle) -> BundleError:
+    """Say what becomes of the runs that are going on."""
+    log.warning("%s cannot be loaded any more; what runs goes on with the code %s.", known.root, known.revision)
+    kept = f"Runs that are going on keep the code {known.revision[:12]}; new ones are refused."
+    note = Problem("warning", "OLD_CODE_KEPT", ".", kept, "Put the errors right; the files are read again then.")
+    return BundleError(error.root, [*error.problems, note])

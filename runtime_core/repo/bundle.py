@@ -98,7 +98,10 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A loaded repository. ``revision`` is the digest over all code and definition files."""
+    """A loaded repository. ``revision`` is the digest over all code and definition files.
+
+    ``code``: the folder in which the files of that revision are kept, if they are.
+    """
 
     root: Path
     name: str
@@ -108,3 +111,4 @@ class Bundle:
     agents: Mapping[str, Agent]
     manifest: Mapping[str, Any]
     problems: Sequence[Problem] = field(default_factory=tuple)
+    code: Path | None = None

@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -47,13 +48,19 @@ def revision_of(root: Path) -> str:
     return total.hexdigest()
 
 
-def stamp_of(root: Path) -> str:
-    """Changes whenever `revision_of` may have changed; reads no content, only names, sizes and times."""
+def stamp_of(root: Path, *, unsure_s: float = 0) -> str:
+    """Changes whenever `revision_of` may have changed; reads no content, only names, sizes and times.
+
+    Empty if a file was written less than ``unsure_s`` ago: it may change once more at what its clock takes for the
+    same moment.
+    """
     total = hashlib.sha256()
+    latest = 0
     for name in code_files(root):
         found = (root / name).stat()
+        latest = max(latest, found.st_mtime_ns)
         total.update(f"{name}\0{found.st_size}\0{found.st_mtime_ns}\0".encode(errors="surrogateescape"))
-    return total.hexdigest()
+    return "" if 0 <= time.time_ns() - latest < unsure_s * 1e9 else total.hexdigest()
 
 
 def code_files(root: Path) -> list[str]:

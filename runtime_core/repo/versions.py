@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import threading
 import time
 from collections.abc import Sequence, Set
 from contextlib import suppress
@@ -24,11 +25,12 @@ UNUSED_S: Final = 3600.0
 
 
 class Versions:
-    """``folder`` holds the folders. Every method blocks on files; a method may run beside the others."""
+    """``folder`` holds the folders. Every method blocks on files and may be called from any thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._good: set[str] = set()
+        self._lock = threading.RLock()
 
     def keep(self, root: Path, revision: str) -> Path | None:
         """Copy the code files of a repository; None if they are of another revision by now.
@@ -36,13 +38,17 @@ class Versions:
         Raises `RuntimeFault` data_folder_unusable.
         """
         target = self.folder / revision
-        if revision in self._good and target.is_dir():
-            _touch(target)
-            return target
-        if self.find(revision) is not None:
-            return target
+        with self._lock:
+            if revision in self._good and target.is_dir():
+                _touch(target)
+                return target
+            if self.find(revision) is not None:
+                return target
+            return target if self._try_copy(root, revision, target) else None
+
+    def _try_copy(self, root: Path, revision: str, target: Path) -> bool:
         try:
-            kept = self._copy(root, revision, target)
+            return self._copy(root, revision, target)
         except OSError as error:
             raise RuntimeFault(
                 "data_folder_unusable",
@@ -50,22 +56,20 @@ class Versions:
                 "Free space or repair its permissions, or use another data folder.",
                 file=str(self.folder),
             ) from error
-        if not kept:
-            return None
-        self._good.add(revision)
-        return target
 
     def find(self, revision: str) -> Path | None:
         """The folder of a revision, if it is there and holds what its name says."""
         target = self.folder / revision
         if target.parent != self.folder or target.is_symlink() or not target.is_dir():
             return None
-        if _digest(target) != revision:
-            log.warning("%s does not hold the code it is named by, and is not used.", target)
-            return None
-        self._good.add(revision)
-        _touch(target)
-        return target
+        with self._lock:
+            if _digest(target) != revision:
+                self._good.discard(revision)
+                log.warning("%s does not hold the code it is named by, and is not used.", target)
+                return None
+            self._good.add(revision)
+            _touch(target)
+            return target
 
     def stored(self) -> Sequence[str]:
         """The revisions there are folders of."""
@@ -77,7 +81,7 @@ class Versions:
         """Remove folders that nobody names and nobody used lately, and what unfinished copies left; returns which."""
         before = (time.time() if now is None else now) - UNUSED_S
         removed: list[str] = []
-        with suppress(OSError):
+        with self._lock, suppress(OSError):
             for entry in os.scandir(self.folder):
                 if entry.name not in named and entry.stat(follow_symlinks=False).st_mtime < before:
                     self._good.discard(entry.name)
@@ -100,6 +104,7 @@ class Versions:
                 if _digest(target) != revision:
                     raise
             _sync(self.folder)
+            self._good.add(revision)
             return True
         finally:
             shutil.rmtree(part, ignore_errors=True)

@@ -61,6 +61,9 @@ class Repo:
         self._write(f"agents/{name}/AGENT.md", f"You are {name}.\n")
         self._write(f"agents/{name}/agent.json", {"tools": [], **settings})
 
+    def file(self, name: str, content: Any) -> None:
+        self._write(name, content)
+
     def script(self, *replies: dict[str, Any]) -> str:
         """A model file in the repository; returns what ``--model`` takes."""
         self._write("script.json", {"replies": list(replies)})
