@@ -34,6 +34,10 @@ class LocalDispatcher:
         self._retries: dict[str, tuple[float, float]] = {}
 
     @property
+    def is_idle(self) -> bool:
+        return not self._tasks
+
+    @property
     def wants_retry(self) -> bool:
         return any(at <= time.monotonic() for at, _ in self._retries.values())
 

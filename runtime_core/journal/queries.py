@@ -25,6 +25,7 @@ from runtime_core.journal.rows import (
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.runs import (
     FINISHED,
+    JOURNAL_FORMAT,
     Entry,
     Event,
     LegRow,
@@ -39,9 +40,13 @@ from runtime_core.wire.runs import (
 
 MAX_PAGE: Final = 1000
 
+READABLE: Final = f"journal_format <= {JOURNAL_FORMAT}"
+"""Runs of a format of the future are shown, and nothing else is done with them."""
+
 OVERDUE: Final = (
     "FROM durable_question AS question JOIN durable_run AS run ON run.id = run_id "
-    "WHERE question.outcome IS NULL AND expires_at IS NOT NULL AND run.status NOT IN ('running', 'diverged')"
+    "WHERE question.outcome IS NULL AND expires_at IS NOT NULL AND run.status NOT IN ('running', 'diverged') "
+    f"AND {READABLE}"
 )
 """Open questions with a deadline, except those of runs that a leg advances, which looks at deadlines itself, and of
 runs that only a person can make go on."""
@@ -57,6 +62,12 @@ def known_run(db: Connection, run_id: str) -> RunRow:
     if found is None:
         raise RuntimeFault(
             "NOT_FOUND", f"There is no session {run_id}. See the ids there are with: operator-inbox list --runs"
+        )
+    if not db.execute(f"SELECT {READABLE} FROM durable_run WHERE id = ?", (run_id,)).fetchone()[0]:
+        raise RuntimeFault(
+            "data_folder_unusable",
+            f"Session {run_id} was recorded by a newer version of this program, in a way that this one does not know. "
+            "Install the newer version; nothing was changed.",
         )
     return found
 
@@ -172,7 +183,7 @@ def last_event(db: Connection) -> int:
 def runnable(db: Connection, limit: int, owners: Sequence[str]) -> list[str]:
     """Ids of runs to advance, oldest first; ``owners`` are the live executors."""
     rows = db.execute(
-        "SELECT id FROM durable_run WHERE status IN ('runnable', 'running') AND (status = 'runnable' "
+        f"SELECT id FROM durable_run WHERE status IN ('runnable', 'running') AND {READABLE} AND (status = 'runnable' "
         f"OR lease_owner NOT IN ({', '.join('?' * len(owners))})) ORDER BY updated_at, id LIMIT ?",
         (*owners, limit),
     )
@@ -181,7 +192,7 @@ def runnable(db: Connection, limit: int, owners: Sequence[str]) -> list[str]:
 
 def next_wake(db: Connection) -> float | None:
     """The earliest end of a sleep, or deadline of a question that no leg is concerned with now."""
-    sleep = db.execute("SELECT min(wake_at) FROM durable_run WHERE wake_at IS NOT NULL").fetchone()
+    sleep = db.execute(f"SELECT min(wake_at) FROM durable_run WHERE wake_at IS NOT NULL AND {READABLE}").fetchone()
     deadline = db.execute(f"SELECT expires_at {OVERDUE} ORDER BY expires_at LIMIT 1").fetchone()
     return min((row[0] for row in (sleep, deadline) if row is not None and row[0] is not None), default=None)
 

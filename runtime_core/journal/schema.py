@@ -7,6 +7,7 @@ A JSON value is TEXT, or, above `INLINE_LIMIT` characters, the 32-byte BLOB that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -254,10 +255,14 @@ MIGRATIONS: Final[Sequence[Migration]] = (_first_format, _second_format)
 """Migration number n, counted from 1, brings a file of format n - 1 to format n. Published ones never change."""
 
 
+CHEAP_BYTES: Final = 64 * 1024 * 1024
+
+
 def migrate(db: Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Bring the file to the newest format and prove that it can be written. Raises `RuntimeFault`.
 
-    Each migration is one transaction; before the first one on a file with data a copy is put beside it.
+    Each migration is one transaction; before the first one on a file with data a copy is put beside it. A small file
+    from the time before files could shrink is made to.
     """
     newest = len(migrations)
     try:
@@ -268,12 +273,21 @@ def migrate(db: Connection, path: Path, migrations: Sequence[Migration] = MIGRAT
             _copy(db, path, found)
         for number in range(found + 1, newest + 1):
             _apply(db, path, number, migrations)
+        if 0 < found < newest and path.stat().st_size <= CHEAP_BYTES:
+            with suppress(DriverError):  # somebody reads it, or there is no room: it works as it is
+                make_shrinkable(db)
         db.execute("BEGIN IMMEDIATE")
         db.execute(f"PRAGMA user_version={newest}")
     except DriverError as error:
         raise fault(path, error) from error
     finally:
         rollback(db)
+
+
+def make_shrinkable(db: Connection) -> None:
+    """Write the file anew, without free pages and so that it can give back later ones. Nobody else may use it then."""
+    db.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    db.execute("VACUUM")
 
 
 def _format(db: Connection, path: Path, newest: int) -> int:

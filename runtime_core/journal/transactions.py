@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from runtime_core.journal.base import Claim, Fenced
 from runtime_core.journal.driver import Connection
-from runtime_core.journal.queries import known_run, pauses
+from runtime_core.journal.queries import READABLE, known_run, pauses
 from runtime_core.journal.rows import (
     QUESTION,
     RUN,
@@ -89,7 +89,7 @@ def claim(db: Connection, run_id: str, owner: str) -> Claim | None:
     rows = db.execute(
         "UPDATE durable_run SET status = 'running', epoch = epoch + 1, lease_owner = :owner, wake_at = NULL, "
         "updated_at = :now WHERE id = :id "
-        "AND (status = 'runnable' OR (status = 'running' AND lease_owner IS NOT :owner)) "
+        f"AND {READABLE} AND (status = 'runnable' OR (status = 'running' AND lease_owner IS NOT :owner)) "
         f"RETURNING {RUN}",
         {"owner": owner, "now": time.time(), "id": run_id},
     ).fetchall()
@@ -207,7 +207,8 @@ def resume(db: Connection, run_id: str, revision: str | None, who: str) -> RunRo
 
 def wake_due(db: Connection, now: float) -> list[str]:
     due = db.execute(
-        "SELECT id FROM durable_run WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at, id LIMIT ?",
+        f"SELECT id FROM durable_run WHERE wake_at IS NOT NULL AND wake_at <= ? AND {READABLE} "
+        "ORDER BY wake_at, id LIMIT ?",
         (now, WAKE_LIMIT),
     ).fetchall()
     for (run_id,) in due:
@@ -218,7 +219,7 @@ def wake_due(db: Connection, now: float) -> list[str]:
 def abandon_claims(db: Connection) -> list[str]:
     rows = db.execute(
         "UPDATE durable_run SET status = 'runnable', lease_owner = NULL WHERE status IN ('runnable', 'running') "
-        "AND status = 'running' RETURNING id"
+        f"AND status = 'running' AND {READABLE} RETURNING id"
     )
     return sorted(row[0] for row in rows.fetchall())
 
@@ -273,7 +274,7 @@ def close(db: Connection, pause: PauseRow, outcome: PauseOutcome, who: str | Non
         (outcome, who, now, pause.id),
     )
     if outcome in _SPAN_CODES:
-        message = f"Cancelled by {who}." if who is not None else "The run went on without an answer."
+        message = f"Cancelled by {who}." if outcome == "cancelled" else "The run went on without an answer."
         db.execute(_END_SPAN, (now, _SPAN_CODES[outcome], message, pause.run_id, pause.slot))
     return closed
 
