@@ -14,7 +14,10 @@ TWICE = Settings(replay_twice=True)
 
 UNSTEADY: dict[str, dict[str, Any]] = {
     "parameters from the state of a module, TypeScript": {
-        "ts": "globalThis.count = (globalThis.count ?? 0) + 1;\nreturn await ctx.callTool('work', {n: globalThis.count});"
+        "ts": """
+globalThis.count = (globalThis.count ?? 0) + 1;
+return await ctx.callTool('work', {n: globalThis.count});
+"""
     },
     "parameters from a random number, Python": {
         "py": "import random\nreturn await ctx.call_tool('work', {'n': random.random()})"
@@ -33,7 +36,13 @@ return await ctx.requestInput('Go on?');
 """
     },
     "a failure instead of a result, Python": {
-        "py": "import sys\nsys.tried = getattr(sys, 'tried', 0) + 1\nif sys.tried > 1: raise ValueError('again?')\nreturn 1"
+        "py": """
+import sys
+sys.tried = getattr(sys, 'tried', 0) + 1
+if sys.tried > 1:
+    raise ValueError('again?')
+return 1
+"""
     },
 }
 

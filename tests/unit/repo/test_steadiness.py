@@ -49,7 +49,7 @@ def test_a_call_that_differs_is_named_with_its_line(repository: Repository, sour
     [
         "async def handler(params, ctx):\n    return [ctx.now(), ctx.random()]\n",
         "import time\nasync def handler(params, ctx):\n    return await ctx.step('at', lambda: time.time())\n",
-        "import time\ndef at():\n    return time.time()\nasync def handler(params, ctx):\n    await ctx.step('at', at)\n",
+        "import time\ndef at():\n    return time.time()\nasync def handler(params, ctx):\n    ctx.step('at', at)\n",
         "import random\nasync def handler(params, ctx):\n    return random.Random(params['seed']).random()\n",
         "class time:\n    time = staticmethod(lambda: 1)\nasync def handler(params, ctx):\n    return time.time()\n",
         "async def handler(params, ctx:\n",
