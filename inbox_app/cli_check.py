@@ -16,6 +16,7 @@ from runtime_core.hosts.base import HandlerLoadError, HostRepo, HostUnavailable
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Problem, Tool
 from runtime_core.repo.loader import load_bundle
+from runtime_core.repo.trust import needs
 
 
 def check(root: Path, *, as_json: bool) -> int:
@@ -92,6 +93,7 @@ def _wire(bundle: Bundle, problems: Sequence[Problem]) -> dict[str, Any]:
         "revision": bundle.revision,
         "tools": [_tool_wire(tool, bundle) for tool in bundle.tools.values()],
         "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
+        "needs_trust": list(needs(bundle.manifest)),
         "problems": [problem.to_wire() for problem in problems],
     }
 
@@ -154,6 +156,9 @@ def _lines(bundle: Bundle, problems: Sequence[Problem]) -> Iterator[str]:
     if bundle.agents:
         yield ""
         yield table(["AGENT", "SUBAGENTS", "TOOLS"], [_agent_row(agent) for agent in bundle.agents.values()])
+    for need in needs(bundle.manifest):
+        yield ""
+        yield f"has to be trusted, with --trust, before it may use {need}"
     yield ""
     if problems:
         yield from _problem_lines(problems)

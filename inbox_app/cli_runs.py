@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from inbox_app.cli_session import DONE, Options, command_line, exit_of, output_lost, say, say_json, with_gateway
+from inbox_app.cli_session import (
+    DONE,
+    Options,
+    command_line,
+    complain,
+    exit_of,
+    output_lost,
+    say,
+    say_json,
+    with_gateway,
+)
 from inbox_app.cli_text import indented, question_lines, run_lines, runs_table, visible, waiting_table
 from inbox_app.gateway.base import Answer, GatewayError, Outcome, PausePage, RunDetail, RunPage, Start
 from runtime_core.wire.json import pretty
@@ -19,18 +29,29 @@ if TYPE_CHECKING:
     from inbox_app.gateway.embedded import EmbeddedGateway
 
 
-def run(options: Options, start: Start) -> int:
+def run(options: Options, start: Start, *, trust: bool) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
+        if trust and start.repository is not None:
+            await _trust(gateway, start.repository)
         return _tell(await gateway.start(start), options)
 
     return with_gateway(options, work)
 
 
-def answer(options: Options, given: Answer) -> int:
+def answer(options: Options, given: Answer, *, trust: bool) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
+        if trust:
+            await _trust(gateway, (await gateway.run(given.run_id)).raw["run"]["repository"])
         return _tell(await gateway.answer(given), options)
 
     return with_gateway(options, work)
+
+
+async def _trust(gateway: EmbeddedGateway, repository: str) -> None:
+    """Trust the code of a repository as it is now, and say for what, beside the output of the command."""
+    needs = await gateway.trust(Path(repository))
+    allowed = f"as long as its code stays as it is, it may use {'; '.join(needs)}" if needs else "it needs no trust"
+    complain(f"{repository}: {allowed}.")
 
 
 def cancel(options: Options, session: str) -> int:

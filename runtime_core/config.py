@@ -56,6 +56,7 @@ def read(text: str, path: Path) -> Config:
         retention=replace(Retention(), **values["retention"]),
         **values["journal"],
         **values["development"],
+        **values["sandbox"],
     )
     return Config(settings, tuple(warnings))
 
@@ -158,6 +159,7 @@ _KEYS: Final[Mapping[str, Mapping[str, Callable[[Any], _Problem]]]] = {
     "retention": {"journal_days": _days},
     "journal": {"durability": _word_of(*get_args(Durability))},
     "development": {"strict": _flag, "replay_twice": _flag},
+    "sandbox": {"shell_exec": _flag},
 }
 
 

@@ -60,6 +60,7 @@ class EmbeddedGateway:
 
     ``execute`` as `Runtime`: True must be the executor, False never is, None is it if nobody else is. ``wait_s`` is
     how long an answer or a start waits for the run to end or park, in seconds; None waits as long as it takes.
+    ``trust``: the code of ``repositories``, as it is when they are opened, may do what needs trust (decision 28).
     """
 
     def __init__(
@@ -72,9 +73,11 @@ class EmbeddedGateway:
         identity: str | None = None,
         wait_s: float | None = ANSWER_WAIT_S,
         settings: Settings | None = None,
+        trust: bool = False,
     ) -> None:
         self._data = data
         self._settings = settings
+        self._trust = trust
         self._repositories = tuple(repositories)
         self._execute = execute
         self._model = model
@@ -150,6 +153,10 @@ class EmbeddedGateway:
     async def resume(self, run_id: str, revision: str | None) -> Outcome:
         return await self._call(self._resume(run_id, revision))
 
+    async def trust(self, root: Path) -> Sequence[str]:
+        """Trust the code of a repository as it is now (decision 28); returns what it may do then."""
+        return await self._call(self._trusted(root))
+
     async def start(self, start: Start) -> Outcome:
         return await self._call(self._start(start))
 
@@ -195,11 +202,14 @@ class EmbeddedGateway:
         refused: list[BundleError] = []
         for root in self._repositories:
             try:
-                await runtime.add_repository(root)
+                await (self._trusted(root) if self._trust else runtime.add_repository(root))
             except BundleError as error:
                 refused.append(error)
         if refused:
             raise bundle_error(refused)
+
+    async def _trusted(self, root: Path) -> Sequence[str]:
+        return await self._open_runtime.trust(root, who=self._identity)
 
     async def _recovered(self) -> int:
         assert self._recovery is not None

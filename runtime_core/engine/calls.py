@@ -1,4 +1,4 @@
-"""What a handler's ``callTool`` and ``callSubagent`` do, and their error codes (contract 3.2 and 4)."""
+"""What a handler's ``callTool``, ``callSubagent`` and ``exec`` do, and their error codes (contract 3.2 and 4)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from runtime_core.engine.frames import (
     Place,
 )
 from runtime_core.engine.losses import LOST_LIMIT
+from runtime_core.engine.shell import CommandRefused, Shell
 from runtime_core.hosts.base import HandlerCall, HandlerFailure
 from runtime_core.repo.bundle import Agent, Tool
 from runtime_core.spans.book import SpanBook
@@ -38,11 +39,14 @@ class Calls:
     spans: SpanBook
     model: Callable[[], Model | None]
     own_run: OwnRun
+    shell: Shell
 
     async def perform(self, place: Place, call: HandlerCall) -> Outcome:
         """Execute one call of the handler at ``place``. Raises `OutcomeUnknown`."""
         if call.kind == "tool":
             return await self.tool(place, call)
+        if call.kind == "exec":
+            return await self._traced(place, call.seq, "exec", "exec", call.args, partial(self.shell.run, call.args))
         return await self._traced(
             place, call.seq, "subagent", call.name, call.args, partial(self._subagent, place, call)
         )
@@ -63,7 +67,7 @@ class Calls:
         self.spans.start(at, kind, name, given)
         try:
             outcome = True, await work()
-        except CallFailed as failed:
+        except (CallFailed, CommandRefused) as failed:
             outcome = False, failed.error
         except OutcomeUnknown:
             self.spans.doubt(at)

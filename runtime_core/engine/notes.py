@@ -9,7 +9,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any, Final
 
-from runtime_core.hosts.base import NoteKind
+from runtime_core.hosts.base import Language, NoteKind
 from runtime_core.wire.json import dumps
 from runtime_core.wire.runs import iso
 
@@ -40,6 +40,10 @@ class HandlerLog:
             self._open()
         text = _escaped(_text(kind, value)[:TEXT_LIMIT])
         self._logger.info("%s %s %s %s %s", iso(time.time()), session_id or "-", "/".join(names), kind, text)
+
+    def stray(self, root: Path, language: Language, kind: NoteKind, value: Any) -> None:
+        """What a process said while nobody knew for which run."""
+        self.write(None, (root.name, language), kind, value)
 
     def close(self) -> None:
         if self._file is not None:

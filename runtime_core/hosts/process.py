@@ -13,9 +13,9 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
-from runtime_core.hosts.base import HandlerJob, HandlerLoadError, HostUnavailable, Language, LegEvents
+from runtime_core.hosts.base import HandlerJob, HandlerLoadError, HostUnavailable, Language, LegEvents, NoteKind
 from runtime_core.hosts.files import read_repo_file
 from runtime_core.hosts.launch import Launch
 from runtime_core.hosts.leg import HostLeg
@@ -46,16 +46,24 @@ IDLE_S: Final = 600.0
 MAX_LEGS: Final = 200
 MAX_SUSPECTS: Final = 8
 
+Lost: TypeAlias = "Callable[[HostProcess, frozenset[str]], None]"
+Stray: TypeAlias = Callable[[NoteKind, Any], None]
+"""Told of what a process says while nobody knows for which run."""
+
 log = logging.getLogger("runtime_core.hosts")
 
 
 class HostProcess(asyncio.SubprocessProtocol):
-    """A running process. ``lost`` is called once when it is gone, with the entries that may have caused it."""
+    """A running process. ``stray`` takes what belongs to no run.
 
-    def __init__(self, source: Source, language: Language, lost: Callable[[HostProcess, frozenset[str]], None]) -> None:
+    ``lost`` is called once when it is gone, with the entries that may have caused it.
+    """
+
+    def __init__(self, source: Source, language: Language, lost: Lost, stray: Stray) -> None:
         self._source = source
         self.language = language
         self._lost = lost
+        self._stray = stray
         self._loop = asyncio.get_running_loop()
         self._nonce = secrets.token_hex(8)
         self._framer = Framer(self._nonce)
@@ -89,11 +97,12 @@ class HostProcess(asyncio.SubprocessProtocol):
         source: Source,
         language: Language,
         launch: Launch,
-        lost: Callable[[HostProcess, frozenset[str]], None],
+        lost: Lost,
+        stray: Stray,
     ) -> HostProcess:
         """Raises `HostUnavailable` if the process does not come up."""
         loop = asyncio.get_running_loop()
-        self = cls(source, language, lost)
+        self = cls(source, language, lost, stray)
         options: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             options = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -369,7 +378,7 @@ class HostProcess(asyncio.SubprocessProtocol):
         if len(self._legs) == 1:
             next(iter(self._legs.values())).on_stray(kind, value)
         else:
-            log.info("%s: %s", kind, value)
+            self._stray(kind, value)
 
     # ---- watching --------------------------------------------------------------------------------------
 

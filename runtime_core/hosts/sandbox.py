@@ -110,7 +110,7 @@ def _enter(arguments: list[str]) -> None:
     is_trusted = kind == "trusted"
     readable = [path[1:] for path in grants if path[0] == "r"]
     writable = [path[1:] for path in grants if path[0] == "w"]
-    if sys.platform == "linux":
+    if sys.platform == "linux" and not is_trusted:  # a trusted one has to end first what it has started
         _die_with(int(parent))
     try:
         if not is_trusted:

@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from runtime_core.hosts import deno, python
-from runtime_core.hosts.base import HandlerJob, HostRepo, HostUnavailable, Language, LegEvents
+from runtime_core.hosts.base import HandlerJob, HostRepo, HostUnavailable, Language, LegEvents, NoteKind
 from runtime_core.hosts.leg import HostLeg
 from runtime_core.hosts.process import HostProcess
+from runtime_core.hosts.remains import Remains
 from runtime_core.hosts.source import Source
+
+Stray = Callable[[Path, Language, NoteKind, Any], None]
 
 _Key = tuple[HostRepo, Path | None, Language]
 
 _CLOSING = "The runtime is closing; no handler can be started any more."
 
 
-class HandlerHosts:
-    """Implements `Hosts`. ``cache_dir`` takes what the engines cache (compiled code), never the repository."""
+log = logging.getLogger(__name__)
 
-    def __init__(self, cache_dir: Path) -> None:
+
+def _logged(root: Path, language: Language, kind: NoteKind, value: Any) -> None:
+    log.info("%s, %s: %s: %s", root, language, kind, value)
+
+
+class HandlerHosts:
+    """Implements `Hosts`. ``cache_dir`` takes what the engines cache (compiled code), never the repository.
+
+    ``stray`` is told what a process says while nobody knows for which run.
+    """
+
+    def __init__(self, cache_dir: Path, stray: Stray = _logged) -> None:
         self._cache_dir = cache_dir
+        self._stray = stray
+        self._remains = Remains(cache_dir / "processes")
         self._current: dict[_Key, HostProcess] = {}
         self._locks = defaultdict[_Key, asyncio.Lock](asyncio.Lock)
         self._all: dict[HostProcess, HostRepo] = {}
@@ -41,6 +58,11 @@ class HandlerHosts:
 
     async def describe(self, repo: HostRepo, language: Language, entry: str) -> Mapping[str, Any]:
         return await (await self._process(repo, language)).describe(entry)
+
+    async def sweep(self) -> None:
+        """End the processes that a killed runtime has left behind."""
+        if ended := await asyncio.to_thread(self._remains.sweep):
+            log.warning("%d handler processes of a runtime that was killed were still there and have been ended", ended)
 
     async def retire(self, repo: HostRepo) -> None:
         for key in [key for key in self._current if key[0] == repo]:
@@ -76,12 +98,16 @@ class HandlerHosts:
         def lost(process: HostProcess, suspects: frozenset[str]) -> None:
             """Entries that may have brought a process down run alone until one of them has ended well."""
             self._all.pop(process, None)
+            self._remains.forget(process.pid)
             if alone is not None and not suspects:
                 self._suspects.discard((repo.root, alone))
             self._suspects |= {(repo.root, entry) for entry in suspects if entry}
 
         command = engine.launch(source, self._cache_dir)
-        launching = asyncio.get_running_loop().create_task(HostProcess.launch(source, language, command, lost))
+        mark = self._remains.mark()
+        command.command.append(mark)
+        stray = partial(self._stray, repo.root, language)
+        launching = asyncio.get_running_loop().create_task(HostProcess.launch(source, language, command, lost, stray))
         self._launching.add(launching)
         launching.add_done_callback(self._launching.discard)
         try:
@@ -94,6 +120,7 @@ class HandlerHosts:
             await process.close()
             raise HostUnavailable(_CLOSING)
         self._all[process] = repo
+        self._remains.note(process.pid, mark)
         return process
 
 

@@ -32,6 +32,13 @@ class Models(BaseModel):
     advanced: ModelChoice | None = Field(None, description='Write {"provider": …, "model": …}, or leave it out.')
 
 
+class Sandbox(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    shell_exec: bool = Field(False, alias="shellExec", description="Write true or false, or leave it out.")
+    max_timeout: float = Field(30_000, alias="maxTimeout", gt=0, description="Give a number of milliseconds above 0.")
+
+
 class Manifest(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -39,6 +46,7 @@ class Manifest(BaseModel):
     version: str = Field(min_length=1, description='Give a version as text, for example "version": "1.0.0".')
     description: str | None = Field(None, description="Describe the agent in a text, or leave this out.")
     base_prompt: str | None = Field(None, alias="basePrompt", description="Give a text, or leave this out.")
+    sandbox: Sandbox | None = Field(None, description='Write {"shellExec": true}, or leave it out.')
     models: Models | None = Field(None, description='Write {"main": {"provider": …, "model": …}}, or leave it out.')
 
 

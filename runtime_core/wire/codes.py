@@ -18,6 +18,9 @@ class RuntimeFault(Exception):  # noqa: N818
         self.details = details
 
 
+COMMAND_CODES: Final = ("untrusted", "exec-disabled", "exec-unavailable", "invalid-params")
+"""``code`` of what ``ctx.exec`` throws (contract decision 28); a command that fails throws nothing."""
+
 COMPOSITE_CODES: Final = (
     "depth-exceeded",
     "undeclared",

@@ -37,7 +37,8 @@ class Retention:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """``strict``: changed parameters of a recorded call stop the run; ``replay_twice``: every leg is replayed once more
-    and compared (both for development).
+    and compared (both for development). ``shell_exec``: ``ctx.exec`` also where the manifest does not ask for it; the
+    repository has to be trusted all the same.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -45,3 +46,4 @@ class Settings:
     durability: Durability = "full"
     strict: bool = False
     replay_twice: bool = False
+    shell_exec: bool = False

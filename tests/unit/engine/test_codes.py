@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from runtime_core.engine.calls import Calls
 from runtime_core.engine.failures import CallFailed
 from runtime_core.engine.frames import MAX_AGENT_LEVELS, MAX_TOOL_DEPTH, Origin, Place
 from runtime_core.engine.notes import HandlerLog
+from runtime_core.engine.shell import Shell
 from runtime_core.hosts.base import HandlerCall
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.bundle import Agent, Bundle, Tool
@@ -31,7 +33,11 @@ def calls_of(folder: Path) -> Calls:
 
     log = HandlerLog(folder / "log", lambda: False)
     origin = Origin(bundle, HandlerHosts(folder), None, "", "", lambda _: None, log)
-    return Calls(origin, SpanBook("", 0), lambda: None, own_run)
+    async def trusted() -> bool:
+        return False
+
+    shell = Shell(bundle, False, trusted, asyncio.Semaphore())
+    return Calls(origin, SpanBook("", 0), lambda: None, own_run, shell)
 
 
 @pytest.mark.parametrize(
