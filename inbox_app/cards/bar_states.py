@@ -10,7 +10,8 @@ from PySide6.QtCore import QCoreApplication
 
 from inbox_app.cards.base import short_label
 from inbox_app.gateway import values
-from inbox_app.gateway.base import Decision, Outcome, Pause
+from inbox_app.gateway.base import Decision, Json, Outcome, Pause, Votes
+from inbox_app.models.deadline_words import then
 from inbox_app.models.wording import clock
 from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.tokens import Role
@@ -124,21 +125,23 @@ def elsewhere(decision: Decision, *, typed: bool = False) -> BarState:
     )
 
 
-def closed(decision: Decision | None, following: Pause | None = None, *, typed: bool = False) -> BarState:
+def closed(
+    decision: Decision | None, following: Pause | None = None, *, typed: bool = False, late: bool = False
+) -> BarState:
     """The question was closed by somebody else, or by nobody; ``following`` is what its run asks now.
 
-    ``typed``: its answer is written, not picked.
+    ``typed``: its answer is written, not picked. ``late``: this operator's came after the deadline.
     """
-    state = _closed(decision, typed=typed)
+    state = _closed(decision, typed=typed, late=late)
     return state if following is None else replace(state, right=_next(following))
 
 
-def _closed(decision: Decision | None, *, typed: bool) -> BarState:
+def _closed(decision: Decision | None, *, typed: bool, late: bool) -> BarState:
     if decision is None or decision.outcome == "superseded":
         text = translate("DecisionBar", "The run no longer asks this. {kept}").format(kept=_kept(typed))
         return BarState("copy-minus", "muted", text)
     if decision.outcome == "expired":
-        return expired(decision.at)
+        return expired(decision.at, decision.on_expire, typed=typed, late=late)
     if decision.outcome == "cancelled":
         return BarState("circle-x", "expired", translate("DecisionBar", "This run was cancelled. Nothing was sent"))
     return elsewhere(decision, typed=typed)
@@ -152,13 +155,22 @@ def _next(pause: Pause) -> Button:
     return Button(translate("DecisionBar", "Next question"), "next", pause_id=pause.id)
 
 
-def expired(at: float | None) -> BarState:
-    text = (
-        translate("DecisionBar", "Expired {time}. Nothing ran").format(time=clock(at))
-        if at
-        else translate("DecisionBar", "Expired. Nothing ran")
-    )
-    return BarState("timer-off", "expired", text)
+def expired(at: float | None, on_expire: Json, *, typed: bool = False, late: bool = False) -> BarState:
+    """Nobody answered in time; ``late``: an answer was sent, and refused."""
+    when = translate("DecisionBar", "Expired")
+    if at is not None:
+        when = translate("DecisionBar", "Expired {time}").format(time=clock(at))
+    text = translate("DecisionBar", "{when}: {then}. {kept}")
+    if late:
+        text = translate("DecisionBar", "{when}: your answer came too late and was not counted. {kept}")
+    return BarState("timer-off", "expired", text.format(when=when, then=then(on_expire), kept=_kept(typed)))
+
+
+def voted(votes: Votes) -> BarState:
+    """This operator's answer is one of several that are needed."""
+    left = votes.needed - votes.given
+    text = translate("DecisionBar", "Your answer is counted, {given} of {needed}. {left} more to decide")
+    return BarState("users", "waiting", text.format(given=votes.given, needed=votes.needed, left=max(left, 0)))
 
 
 def not_yours(reason: str) -> BarState:
@@ -182,7 +194,8 @@ def _refused(item: Sending) -> BarState:
             return BarState("user-check", "answered", text)
         return BarState("user-check", "muted", item.message)
     if item.refusal == "expired":
-        return expired(None)
+        pause = item.wish.pause
+        return expired(pause.expires_at, pause.on_expire, typed=item.wish.typed, late=True)
     if item.refusal == "cancelled":
         return BarState(
             "circle-x", "expired", item.message or translate("DecisionBar", "This run was cancelled. Nothing was sent")
@@ -197,11 +210,13 @@ def _outcome(item: Sending) -> BarState:
     """What came of an answer that was taken: who gave it and when, and what the run did then."""
     outcome = item.outcome
     assert outcome is not None
-    then, icon, role = _afterwards(outcome)
+    if item.is_one_of_several and outcome.pause is not None and outcome.pause.votes is not None:
+        return voted(outcome.pause.votes)
+    afterwards, icon, role = _afterwards(outcome)
     text = translate("DecisionBar", "Answered. {then}")
     if item.by:
         text = translate("DecisionBar", "Answered by {name} at {time}. {then}")
-    text = text.format(name=short_label(item.by), time=clock(item.done_at), then=then)
+    text = text.format(name=short_label(item.by), time=clock(item.done_at), then=afterwards)
     return BarState(icon, role, text, right=_next(outcome.pause) if outcome.pause is not None else None)
 
 

@@ -162,6 +162,11 @@ class DecisionBar(QWidget):
         return self._is_open and self._arming.is_armed and self._sending is None
 
     @property
+    def is_sending(self) -> bool:
+        """Whether the bar tells of an answer that was given here."""
+        return self._sending is not None
+
+    @property
     def can_pick(self) -> bool:
         """Whether a key picks; it does so while the bar still sleeps if it went down after the question was shown."""
         return self._is_open and self._sending is None and self._arming.may_pick

@@ -27,15 +27,20 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """Of a question that takes several people. ``by``: who answered so far; ``mine``: this operator is one of them."""
+    """Of a question that takes several people. ``by``: who answered so far; ``me``: the identity of this operator."""
 
     needed: int
     by: tuple[str, ...] = ()
-    mine: bool = False
+    me: str = ""
 
     @property
     def given(self) -> int:
         return len(self.by)
+
+    @property
+    def mine(self) -> bool:
+        """Whether this operator has answered."""
+        return bool(self.me) and self.me in self.by
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,10 @@ class Pause:
     schema: Json = None
     code_changed: bool = False
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+
+    def is_over(self, now: float) -> bool:
+        """Whether the deadline has passed."""
+        return self.expires_at is not None and self.expires_at <= now
 
 
 @dataclass(frozen=True, slots=True)

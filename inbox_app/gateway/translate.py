@@ -216,7 +216,7 @@ def _votes(value: Any, me: str) -> Votes | None:
     needed, by = votes.get("needed"), _names(votes.get("by"))
     if not isinstance(needed, int) or needed < 2:
         return None
-    return Votes(needed, by, bool(me) and me in by)
+    return Votes(needed, by, me)
 
 
 def _cut_off(wire: Wire) -> CutOff | None:

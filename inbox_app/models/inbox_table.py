@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QObject
 
+from inbox_app.models.deadline_words import then_short
 from inbox_app.models.row_table import RowTable
 from inbox_app.models.wording import age, first_line, left, span
 from inbox_app.state.requests import Entry, Group, Header, Row
@@ -34,17 +35,18 @@ class InboxTable(RowTable[Row]):
             return HeadLook(_group_title(row.group), _group_order(row.group))
         now = self._clock()
         pause = row.pause
-        icon, icon_role = _icon(row)
+        icon, icon_role = _icon(row, now)
         word, word_role, word_icon = _word(row, now)
         due = pause.expires_at is not None and not row.gone
+        urgent = due and not pause.is_over(now)
         return RowLook(
             icon=icon,
             icon_role=icon_role,
             title=_question(row),
             strong=row.new and not row.gone and pause.eligible,
             when=left(pause.expires_at, now) if due and pause.expires_at else age(pause.asked_at, now),
-            when_role="due" if due else "muted",
-            when_strong=due,
+            when_role="due" if urgent else "muted",
+            when_strong=urgent,
             detail=_detail(row),
             word=word,
             word_role=word_role,
@@ -64,8 +66,12 @@ def _question(row: Entry) -> str:
 
 
 def _detail(row: Entry) -> str:
-    path = " › ".join(reveal(first_line(name)) for name in row.pause.path or (row.pause.tool,))
-    return f"{row.pause.connection} · {path}"
+    pause = row.pause
+    path = " › ".join(reveal(first_line(name)) for name in pause.path or (pause.tool,))
+    parts = [pause.connection, path]
+    if pause.expires_at is not None and not row.gone:
+        parts.append(reveal(then_short(pause.on_expire)))
+    return " · ".join(parts)
 
 
 class _Closed(NamedTuple):
@@ -74,9 +80,11 @@ class _Closed(NamedTuple):
     icon: str
 
 
-def _closed(row: Entry) -> _Closed | None:
+def _closed(row: Entry, now: float) -> _Closed | None:
     """How a question ended that is still listed; None while it may be answered or an answer is on its way."""
     translate = QCoreApplication.translate
+    if not row.gone and not row.mark and row.pause.is_over(now):
+        return _Closed(translate("inbox", "Expired"), "expired", "timer-off")
     if row.mark == "answered" and row.outcome in {"", "answered"}:
         return _Closed(translate("inbox", "Answered"), "answered", "circle-check")
     if not row.gone or (row.mark == "sending" and row.outcome in {"", "answered", "refused"}):
@@ -91,20 +99,22 @@ def _closed(row: Entry) -> _Closed | None:
     return outcomes.get(row.outcome, _Closed(translate("inbox", "No longer open"), "muted", "circle-minus"))
 
 
-def _icon(row: Entry) -> tuple[str, Role]:
+def _icon(row: Entry, now: float) -> tuple[str, Role]:
     """The state icon: the first fact that is true, strongest first."""
     pause = row.pause
-    closed = _closed(row)
+    closed = _closed(row, now)
     if closed is not None:
         return closed.icon, closed.role
     facts: tuple[tuple[bool, str, Role], ...] = (
         (row.mark == "failed", "triangle-alert", "failed"),
         (row.mark == "held", "undo-2", "held"),
         (row.mark == "sending", "arrow-up-right", "sent"),
+        (pause.votes is not None and pause.votes.mine, "users", "waiting"),
         (not pause.eligible, "lock", "muted"),
         (pause.kind == "attention", "triangle-alert", "due"),
         (pause.expires_at is not None, "clock", "due"),
         (row.mark == "draft", "pencil", "draft"),
+        (pause.votes is not None, "users", "waiting"),
         (row.again, "circle-pause", "waiting"),
         (row.new, "dot", "waiting"),
     )
@@ -118,7 +128,7 @@ def _word(row: Entry, now: float) -> tuple[str, Role, str]:
     """The one state word of a row, its colour, and the icon that says the same."""
     translate = QCoreApplication.translate
     pause = row.pause
-    closed = _closed(row)
+    closed = _closed(row, now)
     if closed is not None:
         return closed.word, closed.role, closed.icon
     if row.mark == "failed":
@@ -128,6 +138,9 @@ def _word(row: Entry, now: float) -> tuple[str, Role, str]:
         return translate("inbox", "Held {0}").format(rest), "held", "undo-2"
     if row.mark == "sending":
         return translate("inbox", "Sending"), "sent", "arrow-up-right"
+    votes = translate("inbox", "{0} of {1}").format(pause.votes.given, pause.votes.needed) if pause.votes else ""
+    if pause.votes is not None and pause.votes.mine:
+        return translate("inbox", "Counted, {0}").format(votes), "waiting", "users"
     if not pause.eligible:
         return translate("inbox", "Not yours"), "muted", "lock"
     if row.mark == "draft":
@@ -136,6 +149,8 @@ def _word(row: Entry, now: float) -> tuple[str, Role, str]:
         return translate("inbox", "Needs attention"), "due", "triangle-alert"
     if pause.input_type not in KNOWN_TYPES and pause.kind == "input":
         return translate("inbox", "Unknown type"), "due", "circle-question-mark"
+    if votes:
+        return votes, "waiting", "users"
     if row.again:
         return translate("inbox", "Asks again"), "muted", "circle-pause"
     if row.new:

@@ -33,10 +33,12 @@ _REFUSALS: Final[Mapping[str, Refusal]] = {
     "run_cancelled": "cancelled",
     "pause_expired": "expired",
     "answerer_not_allowed": "not-yours",
+    "already_voted": "not-yours",
     "NOT_FOUND": "cancelled",
     "VALIDATION_ERROR": "rejected",
     "edits_not_allowed": "rejected",
     "edits_invalid": "rejected",
+    "votes_differ": "rejected",
     "idempotency_mismatch": "rejected",
 }
 
@@ -80,6 +82,12 @@ class Sending:
     @property
     def pause_id(self) -> str:
         return self.wish.pause.id
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether the answer was taken and its question is still open: it takes more people."""
+        outcome = self.outcome
+        return outcome is not None and outcome.pause is not None and outcome.pause.id == self.pause_id
 
 
 class Outbox:

@@ -110,6 +110,11 @@ class Requests:
         waiting = (*self._entries.values(), *self._held.values())
         return {entry.pause.run_id for entry in waiting if not entry.gone}
 
+    def next_deadline(self, now: float) -> float | None:
+        """The first deadline of a listed question after ``now``."""
+        deadlines = (entry.pause.expires_at for entry in self._entries.values() if not entry.gone)
+        return min((at for at in deadlines if at is not None and at > now), default=None)
+
     @property
     def next_cursor(self) -> str | None:
         return self._cursor

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QScrollArea, QV
 from inbox_app.cards.base import Card
 from inbox_app.cards.payload_part import Payload
 from inbox_app.cards.registry import make_card
+from inbox_app.cards.votes_part import VotesPart
 from inbox_app.gateway.base import Json, Pause, RunDetail
 from inbox_app.state.seen import Seen
 from inbox_app.theme.theme import Theme
@@ -20,6 +21,7 @@ from inbox_app.widgets.line_field import LineField
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.option_row import OUTSET
 from inbox_app.widgets.plain_label import PlainLabel
+from inbox_app.widgets.strip import Strip
 
 LINE = 20
 SLACK = 8
@@ -42,6 +44,8 @@ class CardPage(QScrollArea):
         self.note: LineField | None = None
         self._payload: Payload | None = None
         self._question: MarkedLabel | None = None
+        self._code_note: Strip | None = None
+        self._votes: VotesPart | None = None
         self._seen: dict[QWidget, Seen] = {}
         self._view = (0, 0)
         self._measure = QTimer(self)
@@ -64,6 +68,18 @@ class CardPage(QScrollArea):
         self._question = MarkedLabel(pause.question, self._theme, "body", parent=self._page)
         self._question.setVisible(False)
         body.addLayout(self._inset(self._question))
+        self._code_note = Strip(self._theme, "git-compare", self._page)
+        self._code_note.show_words(
+            self.tr("The code changed since this was asked"),
+            self.tr(
+                "The run is replayed on the new code before your answer reaches it. If it does not fit, it stops."
+            ),
+        )
+        body.addLayout(self._inset(self._code_note))
+        if pause.votes is not None:
+            self._votes = VotesPart(self._theme, pause.votes, self._page)
+            body.addLayout(self._inset(self._votes))
+        self.show_news(pause)
         card = make_card(self._theme, pause, self._page)
         card.changed.connect(self.changed)
         self.card = card
@@ -78,6 +94,13 @@ class CardPage(QScrollArea):
             body.addLayout(self._inset(self._payload))
         self._finish(body)
         return card
+
+    def show_news(self, pause: Pause) -> None:
+        """What may change about a question while it is read: whose answers are there, and the code it was asked by."""
+        if self._code_note is not None:
+            self._code_note.setVisible(pause.code_changed)
+        if self._votes is not None and pause.votes is not None:
+            self._votes.show_votes(pause.votes)
 
     def show_run(self, detail: RunDetail) -> None:
         body = self._start()
@@ -148,7 +171,7 @@ class CardPage(QScrollArea):
         return super().eventFilter(watched, event)
 
     def _start(self) -> QVBoxLayout:
-        self.card = self.note = self._payload = self._question = None
+        self.card = self.note = self._payload = self._question = self._code_note = self._votes = None
         self._seen = {}
         self._page = QWidget()
         self._page.setAutoFillBackground(False)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWi
 
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Decision
+from inbox_app.models.deadline_words import what_happened
 from inbox_app.models.wording import clock
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import ICON, SPACE_1, SPACE_3, SPACE_5, SPACE_6, Role
@@ -90,13 +91,13 @@ class DecisionList(QScrollArea):
         words = {
             "answered": self.tr("Answered"),
             "refused": self.tr("Refused"),
-            "expired": self.tr("Expired. Nothing ran"),
+            "expired": what_happened(decision.on_expire),
             "cancelled": self.tr("Cancelled with the run"),
             "superseded": self.tr("The run stopped asking"),
         }
         word = words.get(decision.outcome, reveal(decision.outcome))
         if decision.outcome not in ("answered", "refused"):
             return word
-        by = decision.by or self.tr("somebody")
+        by = ", ".join(decision.voters) or decision.by or self.tr("somebody")
         said = values.compact(decision.value, 400)
         return self.tr("{word} by {name}: {answer}").format(word=word, name=by, answer=said)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
 from inbox_app.commands.base import TabName, ViewName
@@ -25,6 +25,7 @@ from inbox_app.state.requests import Mark
 from inbox_app.theme.palettes import ThemeChoice
 from inbox_app.theme.theme import Theme
 from inbox_app.views import idle
+from inbox_app.views.ages import Ages
 from inbox_app.views.history import History
 from inbox_app.views.inbox import Inbox
 from inbox_app.views.keys import key_groups
@@ -39,7 +40,6 @@ from inbox_app.widgets.dialogs import KeysDialog
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
 
-AGES_MS = 15_000
 OPENING_MS = 400
 """What opens faster is not worth a word."""
 
@@ -89,9 +89,7 @@ class Desk(QObject):
         self._reading = Reading(reading, self._link.current, self._inbox.get, spawn, drafts, outbox, self)
         self._sender = Sender(outbox, drafts, self._link.gateway_of, spawn, clock=clock, parent=self)
         self._toast = UndoToast(window.toast, outbox, clock=clock, parent=self)
-        self._ages = QTimer(self)
-        self._ages.setInterval(AGES_MS)
-        self._ages.start()
+        self._ages = Ages(self._inbox.next_deadline, clock, self)
         self._actions = build_actions(self, self)
         window.furnish(reading, self._actions)
         self._acts = RunActs(theme, self._link.current, spawn, window)
@@ -320,7 +318,7 @@ class Desk(QObject):
 
     def _mark_of(self, pause_id: str) -> tuple[Mark, float | None]:
         sending = self._outbox.get(pause_id)
-        if sending is not None and _MARKS[sending.state]:
+        if sending is not None and _MARKS[sending.state] and not sending.is_one_of_several:
             return _MARKS[sending.state], sending.leaves_at
         return ("draft" if self._drafts.get(pause_id) else ""), None
 
@@ -392,6 +390,7 @@ class Desk(QObject):
         pane.go_to_pause.connect(self._on_go_to_pause)
         pane.state_changed.connect(self._refresh_actions)
         self._sender.changed.connect(self._on_sending_changed)
-        self._ages.timeout.connect(self._on_ages_due)
+        self._ages.due.connect(self._on_ages_due)
+        self._inbox.changed.connect(self._ages.wind)
         self._link.changed.connect(self._show_all)
         self._acts.refused.connect(self._window.show_notice)

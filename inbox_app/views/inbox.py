@@ -79,6 +79,9 @@ class Inbox(QObject):
     def asking_runs(self) -> Set[str]:
         return self._requests.asking_runs
 
+    def next_deadline(self, now: float) -> float | None:
+        return self._requests.next_deadline(now)
+
     def get(self, pause_id: str | None) -> Entry | None:
         return self._requests.get(pause_id) if pause_id else None
 

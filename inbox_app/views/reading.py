@@ -154,4 +154,4 @@ class Reading(QObject):
     def _is_on_its_way(self) -> bool:
         """Whether an answer of this window is being held or sent, or was taken."""
         sending = self._outbox.get(self._pause_id) if self._pause_id is not None else None
-        return sending is not None and sending.state != "refused"
+        return sending is not None and sending.state != "refused" and not sending.is_one_of_several

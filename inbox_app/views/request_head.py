@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from inbox_app.gateway import values
 from inbox_app.gateway.base import Pause, Run
+from inbox_app.models.deadline_words import then
 from inbox_app.models.wording import moment, span
 from inbox_app.theme.style import rounded
 from inbox_app.theme.theme import Theme
@@ -22,6 +22,8 @@ from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
 
 TICK_MS = 10_000
+NEAR_MS, NEAR_S = 1000, 90.0
+"""Seconds count when so few are left until the deadline."""
 TAG_HEIGHT = 20
 LINE = 24
 TITLE_LINES = 3
@@ -192,15 +194,8 @@ class RequestHead(QWidget):
                 else self.tr("{time}, passed").format(time=when)
             )
             right.append(Fact(self.tr("Due"), text, "due", strong=True))
-            right.append(Fact(self.tr("Then"), self._then(pause)))
+            right.append(Fact(self.tr("Then"), then(pause.on_expire)))
         return left, right
-
-    def _then(self, pause: Pause) -> str:
-        rule: object = pause.on_expire
-        if isinstance(rule, dict) and "value" in rule:
-            value = cast("dict[str, object]", rule)["value"]
-            return self.tr("{value} is taken as the answer").format(value=values.compact(value, 60))
-        return self.tr("the call fails, nothing is approved")
 
     def _run_facts(self, run: Run) -> tuple[list[Fact], list[Fact]]:
         now = self._clock()
@@ -215,8 +210,11 @@ class RequestHead(QWidget):
 
     @Slot()
     def _on_tick(self) -> None:
-        if self._pause is not None:
-            self._show_facts(self._pause_facts(self._pause))
+        pause = self._pause
+        if pause is not None:
+            self._show_facts(self._pause_facts(pause))
+            left = math.inf if pause.expires_at is None else pause.expires_at - self._clock()
+            self._ticker.setInterval(NEAR_MS if 0 < left < NEAR_S else TICK_MS)
 
 
 class _Tag(QWidget):

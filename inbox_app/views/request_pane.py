@@ -33,12 +33,14 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from inbox_app.cards import bar_states
+from inbox_app.cards.bar_states import BarState
 from inbox_app.commands.base import TabName
 from inbox_app.gateway.base import Call, Decision, Pause, RunDetail
 from inbox_app.state.drafts import Draft
 from inbox_app.state.outbox import Sending
 from inbox_app.theme.theme import Theme
 from inbox_app.views import run_states
+from inbox_app.views.deadline import Deadline
 from inbox_app.views.prepared import Prepared
 from inbox_app.views.request_frame import RequestFrame
 from inbox_app.widgets.hidden_text import reveal
@@ -69,6 +71,8 @@ class RequestPane(RequestFrame):
         self._run_id: str | None = None
         self._draft: Draft | None = None
         self._closed = False
+        self._late = False
+        self._deadline = Deadline(clock, self)
         self._prepared = Prepared(self._card_page, self._payload_page)
         self._connect()
         self.show_nothing("")
@@ -107,9 +111,8 @@ class RequestPane(RequestFrame):
         self._pause = pause  # only now: a field that is filled is no change by the operator
         self._tabs.setCurrentIndex(0)
         self._bar.open(pause.connection, production=production)
-        self._set_closed(not pause.eligible)
-        if not pause.eligible:
-            self._bar.show_state(bar_states.not_yours(reveal(pause.reason)))
+        self._deadline.watch(pause.expires_at)
+        self._bar_or_open(pause)
         if detail is not None:
             self.set_detail(detail)
         self._prepared.show_edits(pause)
@@ -127,14 +130,15 @@ class RequestPane(RequestFrame):
             self._bar.show_state(bar_states.changed())
         elif pause.eligible and not shown.eligible:
             self.show_pause(pause, self._draft, self._detail, production=self._production)
-        elif shown.eligible and not pause.eligible:
-            self._pause = pause
-            self._set_closed(True)
-            self._bar.show_state(bar_states.not_yours(reveal(pause.reason)))
         else:
             self._pause = pause
             self._head.show_pause(pause, production=self._production)
-            self._offer()
+            self._card_page.show_news(pause)
+            self._deadline.watch(pause.expires_at)
+            if self._barrier(pause) is not None:
+                self._bar_or_open(pause)
+            else:
+                self._offer()
         self.state_changed.emit()
 
     def close_pause(self, decision: Decision | None = None, following: Pause | None = None) -> None:
@@ -145,8 +149,9 @@ class RequestPane(RequestFrame):
         if self._draft is None or (self._pause is None and decision is None):
             return
         self._set_closed(True)
-        card = self._card_page.card
-        self._bar.show_state(bar_states.closed(decision, following, typed=card is not None and card.is_typed))
+        self._deadline.watch(None)
+        if self._pause is None or decision is not None or not self._pause.is_over(self._clock()):
+            self._bar.show_state(bar_states.closed(decision, following, typed=self._is_typed, late=self._late))
         self._pause = None
         self.state_changed.emit()
 
@@ -191,8 +196,10 @@ class RequestPane(RequestFrame):
         if self._pause is None or (sending is not None and sending.pause_id != self._pause.id):
             return
         self._set_closed(sending is not None and sending.state in ("held", "sending", "done", "refused"))
+        self._late = sending is not None and sending.refusal == "expired"
         self._bar.set_sending(sending)
         if sending is None:
+            self._bar_or_open(self._pause)
             self._offer()
         self.state_changed.emit()
 
@@ -216,6 +223,7 @@ class RequestPane(RequestFrame):
     # Inside
 
     def _connect(self) -> None:
+        self._deadline.passed.connect(self._on_deadline_passed)
         self._card_page.changed.connect(self._on_changed)
         self._card_page.payload_wanted.connect(self._on_payload_wanted)
         self._payload_page.edited.connect(self._on_edited)
@@ -239,6 +247,8 @@ class RequestPane(RequestFrame):
         self._pause = self._fresh = None
         self._detail = None
         self._draft = None
+        self._late = False
+        self._deadline.watch(None)
         self._run_id = run_id
         self._set_production(production)
 
@@ -271,6 +281,33 @@ class RequestPane(RequestFrame):
         self._closed = closed
         self._card_page.set_closed(closed)
         self._payload_page.set_closed(closed)
+
+    def _barrier(self, pause: Pause) -> BarState | None:
+        """Why the question cannot be answered here; None if it can."""
+        if pause.is_over(self._clock()):
+            return bar_states.expired(pause.expires_at, pause.on_expire, typed=self._is_typed)
+        if pause.votes is not None and pause.votes.mine:
+            return bar_states.voted(pause.votes)
+        return None if pause.eligible else bar_states.not_yours(reveal(pause.reason))
+
+    def _bar_or_open(self, pause: Pause) -> None:
+        """Close what cannot be answered, with the reason in the bar; open what can."""
+        barrier = self._barrier(pause)
+        self._set_closed(barrier is not None)
+        if barrier is not None:
+            self._bar.show_state(barrier)
+
+    @property
+    def _is_typed(self) -> bool:
+        card = self._card_page.card
+        return card is not None and card.is_typed
+
+    @Slot()
+    def _on_deadline_passed(self) -> None:
+        """Nothing is sent any more; an answer that is on its way is for the runtime to judge."""
+        if self._pause is not None and not self._bar.is_sending:
+            self._bar_or_open(self._pause)
+            self.state_changed.emit()
 
     def _offer(self) -> None:
         """Tell the bar what would be sent, built from what is shown and nothing else."""

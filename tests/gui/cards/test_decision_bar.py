@@ -327,7 +327,7 @@ def test_failed_keeps_the_answer_and_can_be_sent_again(bench: Bench) -> None:
         ("content_changed", "This request changed since you read it"),
         ("pause_superseded", "Answered by tom. Your pick is kept"),
         ("run_cancelled", "It was cancelled."),
-        ("pause_expired", "Expired. Nothing ran"),
+        ("pause_expired", "Expired: your answer came too late and was not counted. Your pick is kept"),
         ("answerer_not_allowed", "It was cancelled."),
         ("edits_invalid", "Not taken. It was cancelled."),
     ],
