@@ -278,6 +278,36 @@ def _given(session: str, value: str, edits: str | None, pause: str | None, note:
 
 @cli.command()
 @click.argument("session", type=TEXT)
+@click.option("--old-code", is_flag=True, help="Go on with the stored code that recorded the last call of the run.")
+@click.option("--revision", type=TEXT, metavar="DIGEST", help="Go on with this stored code; `show` lists them.")
+@_model
+@_user
+@_json
+@_data
+def resume(
+    session: str,
+    old_code: bool,
+    revision: str | None,
+    model: str | None,
+    user: str | None,
+    as_json: bool,
+    data: Path | None,
+) -> int:
+    """Let a run go on that stopped as diverged.
+
+    It stopped because its code did something else than was recorded. Without an option it goes on with the
+    repository's present code. What it goes on with counts for all that is left of the run.
+    Exit code: 0 completed, 3 waiting again, 1 refused, diverged again or ended otherwise.
+    """
+    from inbox_app import cli_code
+
+    if old_code and revision is not None:
+        raise click.UsageError("--old-code and --revision exclude each other")
+    return cli_code.resume(_options(data, as_json, user, model), session, revision, old_code=old_code)
+
+
+@cli.command()
+@click.argument("session", type=TEXT)
 @_user
 @_json
 @_data

@@ -33,7 +33,7 @@ def run(options: Options, start: Start, *, trust: bool) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         if trust and start.repository is not None:
             await _trust(gateway, start.repository)
-        return _tell(await gateway.start(start), options)
+        return tell(await gateway.start(start), options)
 
     return with_gateway(options, work)
 
@@ -42,7 +42,7 @@ def answer(options: Options, given: Answer, *, trust: bool) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         if trust:
             await _trust(gateway, (await gateway.run(given.run_id)).raw["run"]["repository"])
-        return _tell(await gateway.answer(given), options)
+        return tell(await gateway.answer(given), options)
 
     return with_gateway(options, work)
 
@@ -56,7 +56,7 @@ async def _trust(gateway: EmbeddedGateway, repository: str) -> None:
 
 def cancel(options: Options, session: str) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
-        _tell(await gateway.cancel(session), options)
+        tell(await gateway.cancel(session), options)
         return DONE
 
     return with_gateway(options, work)
@@ -102,6 +102,8 @@ def _page_end(page: PausePage | RunPage) -> Iterator[str]:
 
 
 def show(options: Options, session: str, *, tree: bool, export: Path | None) -> int:
+    from inbox_app import cli_code
+
     async def work(gateway: EmbeddedGateway) -> int:
         detail = await gateway.run(session)
         if export is not None:
@@ -109,13 +111,13 @@ def show(options: Options, session: str, *, tree: bool, export: Path | None) -> 
         elif options.as_json:
             say_json(detail.raw)
         else:
-            say(run_lines(detail, tree=tree))
+            say([*run_lines(detail, tree=tree), *cli_code.code_lines(detail, options)])
         return DONE
 
     return with_gateway(options, work)
 
 
-def _tell(outcome: Outcome, options: Options) -> int:
+def tell(outcome: Outcome, options: Options) -> int:
     try:
         if options.as_json:
             say_json(outcome.raw)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from runtime_core.engine.shelf import LOOK_S
 from runtime_core.repo.bundle import BundleError
 from runtime_core.repo.revision import revision_of
 from runtime_core.repo.versions import UNUSED_S, Versions
@@ -137,7 +138,7 @@ def test_a_deleted_tool_goes_on_with_the_old_code(tmp_path: Path) -> None:
 
 def test_a_question_stays_open_while_its_run_is_stopped_and_is_answered_afterwards(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "repo")
-    both = "const [a, b] = await Promise.all([ctx.requestInput('one?'), ctx.requestInput('{}')]); return [a.value, b.value];"
+    both = "return (await Promise.all(['one?', '{}'].map(q => ctx.requestInput(q)))).map(a => a.value);"
     repo.durable("ask", ts=both.format("two?"))
 
     async def story() -> None:
@@ -268,9 +269,8 @@ def test_a_question_says_that_its_code_changed(tmp_path: Path) -> None:
 
             assert await marks() == [False] * 4
             desk_repo(repo.root, "typescript", word="new")
-            async with asyncio.timeout(5):
-                while await marks() != [True] * 4:
-                    await asyncio.sleep(0.05)
+            await asyncio.sleep(LOOK_S)
+            assert await marks() == [True] * 4
 
     play(story())
 
