@@ -257,7 +257,8 @@ class Engine:
     async def _hold(self, claim: Claim, code: str, reason: str, spans: Sequence[Span] = ()) -> None:
         """Park a run that cannot go on here, with its reason and the question whether to try again."""
         log.warning("%s: %s", claim.run.id, reason)
-        waiting = [pause for pause in await self._journal.pauses(claim.run.id) if pause.outcome is None]
+        asked = await self._journal.pauses(claim.run.id)
+        waiting = [pause for pause in asked if pause.outcome is None and not pause.slot.startswith("-")]
         pause, entry = stuck_run(claim, reason, time.time())
         await self._journal.park(
             claim,

@@ -273,6 +273,8 @@ def close(db: Connection, pause: PauseRow, outcome: PauseOutcome, who: str | Non
         "UPDATE durable_question SET outcome = ?, answered_by = ?, answered_at = ? WHERE id = ?",
         (outcome, who, now, pause.id),
     )
+    if pause.slot.startswith("-"):  # no call of a handler: its entry is there for an answer only
+        db.execute(DROP_STARTED, (pause.run_id, parent_slot(pause.slot), int(pause.slot)))
     if outcome in _SPAN_CODES:
         message = f"Cancelled by {who}." if outcome == "cancelled" else "The run went on without an answer."
         db.execute(_END_SPAN, (now, _SPAN_CODES[outcome], message, pause.run_id, pause.slot))
