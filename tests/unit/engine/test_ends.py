@@ -6,13 +6,14 @@ import asyncio
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from runtime_core.hosts import process
 from runtime_core.journal.base import Claim
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.runs import Entry, Span
+from runtime_core.wire.runs import Entry
 from tests.unit.engine.workshop import Repo, bench, play
 
 ASK = "return (await ctx.requestInput('sure?')).value;"
@@ -294,11 +295,11 @@ def test_a_run_whose_journal_fails_goes_on_when_it_works_again(tmp_path: Path) -
             append = desk.runtime._journal.append
             refused: list[object] = []
 
-            async def full(claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = ()) -> None:
+            async def full(claim: Claim, entries: Sequence[Entry], *more: Any) -> None:
                 if len(refused) < 2 and entries:
                     refused.append(entries)
                     raise RuntimeFault("data_folder_unusable", "The disk is full.")
-                await append(claim, entries, spans)
+                await append(claim, entries, *more)
 
             desk.runtime._journal.append = full
             with pytest.raises(RuntimeFault) as caught:
