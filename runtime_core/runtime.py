@@ -278,7 +278,7 @@ class Runtime:
 
     async def replay_check(self, root: Path, limit: int | None = None) -> AsyncGenerator[Verdict]:
         """Replay the stored runs of a repository against its present code, latest first. Raises `BundleError`."""
-        async for verdict in self._dry_runs.check_all(await self.add_repository(root), limit):
+        async for verdict in self._dry_runs.check_all(await self._engine.shelf.seen(root), limit):
             yield verdict
 
     async def pending(self, *, who: str, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:

@@ -25,6 +25,11 @@ class DryHosts:
         self._timer: asyncio.TimerHandle | None = None
         self._leaving: set[asyncio.Task[None]] = set()
 
+    @property
+    def processes(self) -> int:
+        """How many sets there are, at work or idle."""
+        return len(self._all)
+
     async def play(self, replay: Callable[[Hosts], Awaitable[Ending]]) -> Ending:
         """Do one replay as soon as there is room for it."""
         async with self._room:

@@ -69,7 +69,7 @@ class DryRuns:
         self._log = log
         self._strict = strict
 
-    async def preview(self, answer: Answer, limit_s: float = PREVIEW_S) -> dict[str, Any]:
+    async def preview(self, answer: Answer) -> dict[str, Any]:
         """What the run would do next if it got this answer, as ``{"session_id", "sessionId", "pause_id", "outcome",
         "calls", "questions", "result"}``.
 
@@ -88,7 +88,7 @@ class DryRuns:
         except BundleError as error:
             ending = unknown("repository-unavailable", f"{run.repo} cannot be opened: {error}")
         else:
-            ending = await self._play(script, bundle, limit_s, moment=time.time(), strict=self._strict)
+            ending = await self._play(script, bundle, PREVIEW_S, moment=time.time(), strict=self._strict)
         if _version(await self._journal.run(run.id)) != _version(run):
             ending = unknown("run-changed", f"Session {run.id} went on meanwhile. Look at it again.")
         return _wire(script, pause, ending, answer.who)
@@ -108,13 +108,13 @@ class DryRuns:
             if cursor is None:
                 return
 
-    async def check(self, run: RunRow, bundle: Bundle, limit_s: float = CHECK_S) -> Verdict:
+    async def check(self, run: RunRow, bundle: Bundle) -> Verdict:
         """Whether this code does what the journal of the run holds; changed parameters count."""
         if run.pruned_at is not None:
             return Verdict(run, "skipped", f"its journal was removed at {iso(run.pruned_at)}")
         known = await self._journal.pauses(run.id)
         script = _script(run, await self._journal.load(run.id), known)
-        ending = await self._play(script, bundle, limit_s, strict=True)
+        ending = await self._play(script, bundle, CHECK_S, strict=True)
         if ending.kind in ("diverged", "unknown"):
             return Verdict(run, "diverged" if ending.kind == "diverged" else "cannot-tell", _message(ending))
         stand = stand_of(run, known)

@@ -76,11 +76,21 @@ class Shelf:
             if code is None:  # the files have changed again
                 self._stamps.pop(root, None)
                 continue
-            kept = replace(bundle, code=code)
-            if self._bundles.get(root) is bundle:
-                self._bundles[root] = kept
-            return kept
+            return self._with_copy(bundle, code)
         raise _unusable(root, "Its files change faster than they can be copied.", "Wait until they are written.")
+
+    async def seen(self, root: Path) -> Bundle:
+        """The newest revision as its copy has it, if there is one: none is made. Raises `BundleError`."""
+        bundle = await self.bundle(root)
+        if bundle.code is not None and bundle.code.is_dir():
+            return bundle
+        return self._with_copy(bundle, await asyncio.to_thread(self.versions.find, bundle.revision))
+
+    def _with_copy(self, bundle: Bundle, code: Path | None) -> Bundle:
+        copied = replace(bundle, code=code)
+        if self._bundles.get(bundle.root) is bundle:
+            self._bundles[bundle.root] = copied
+        return copied
 
     async def stored(self, root: Path, revision: str) -> Bundle:
         """An older revision of a repository, which need not be there any more. Raises `BundleError`."""
@@ -101,11 +111,11 @@ class Shelf:
         return bundle
 
     async def next_code(self, run: RunRow, *, keep: bool) -> Bundle:
-        """What the next leg of a run executes; ``keep`` as `kept`. Raises as `kept`."""
+        """What the next leg of a run executes; ``keep`` as `kept`, else as `seen`. Raises as these."""
         root = Path(run.repo)
         if run.resume_on is not None:
             return await self.stored(root, run.resume_on)
-        return await (self.kept(root) if keep else self.bundle(root))
+        return await (self.kept(root) if keep else self.seen(root))
 
     async def is_changed(self, run: Standing) -> bool:
         """Whether a parked run would go on with other code than its last leg had."""
