@@ -122,11 +122,15 @@ class HandlerFailure:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """The handler made another call than the journal holds at ``seq``; ``made`` is None if it does not make it."""
+    """The handler made another call than the journal holds at ``seq``.
+
+    ``made`` is None if it does not make it; ``failure`` is how it ended instead, if it did not return.
+    """
 
     seq: int
     recorded: RecordedCall
     made: HandlerCall | None
+    failure: HandlerFailure | None = None
 
 
 class LegEvents(Protocol):

@@ -124,7 +124,8 @@ class HostLeg:
         self._end()
         seq: int = message["seq"]
         made = read_call(message["made"]) if message["made"] is not None else None
-        self._events.diverged(Divergence(seq, self._recorded(seq), made))
+        failure = read_failure(message["error"]) if message["error"] is not None else None
+        self._events.diverged(Divergence(seq, self._recorded(seq), made, failure))
 
     def on_replayed(self) -> None:
         self._events.replayed()

@@ -148,8 +148,11 @@ async function perform(run, message) {
     const value = await handler(message.params, makeContext(run, message));
     if (!run.dead) finish(run, value);
   } catch (error) {
+    const unmade = run.durable && !run.aborted && !run.loading ? run.unmade() : null;
     run.loading = false;
-    if (!run.dead) conclude(run, { ok: false, error: readable(errorOut(error)) });
+    if (run.dead) return;
+    if (unmade === null) conclude(run, { ok: false, error: readable(errorOut(error)) });
+    else run.diverge(unmade, null, readable(errorOut(error)));
   }
 }
 

@@ -292,9 +292,9 @@ export class Run {
     return first;
   }
 
-  diverge(seq, made) {
+  diverge(seq, made, error = null) {
     this.end();
-    this.send({ t: 'diverged', run: this.id, seq, made });
+    this.send({ t: 'diverged', run: this.id, seq, made, error });
   }
 
   abort(reason) {

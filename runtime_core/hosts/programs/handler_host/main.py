@@ -129,10 +129,16 @@ class Host:
             if not run.is_dead:
                 self._conclude(run, ok=False, error={**error_out(error), "code": "cancelled"})
         except BaseException as error:
+            unmade = run.unmade() if run.durable and not run.is_aborted and not run.is_loading else None
             run.is_loading = False
-            if not run.is_dead:
-                extra = {"code": "handler-exit"} if isinstance(error, SystemExit | KeyboardInterrupt) else {}
-                self._conclude(run, ok=False, error={**error_out(error), **extra})
+            extra = {"code": "handler-exit"} if isinstance(error, SystemExit | KeyboardInterrupt) else {}
+            failure = {**error_out(error), **extra}
+            if run.is_dead:
+                return
+            if unmade is None:
+                self._conclude(run, ok=False, error=failure)
+            else:
+                run.diverge(unmade, None, failure)
 
     def _finish(self, run: Run, value: object) -> None:
         writer = Writer()

@@ -352,9 +352,9 @@ class Run:
         """The first record whose call the handler never made, when it has ended."""
         return min((seq for seq in self._known if seq >= self.seq), default=None)
 
-    def diverge(self, seq: int, made: Message | None) -> None:
+    def diverge(self, seq: int, made: Message | None, error: Message | None = None) -> None:
         self.end()
-        self._port.send({"t": "diverged", "run": self.id, "seq": seq, "made": made})
+        self._port.send({"t": "diverged", "run": self.id, "seq": seq, "made": made, "error": error})
 
     def abort(self, reason: str) -> None:
         if self.is_dead or self.is_aborted:
