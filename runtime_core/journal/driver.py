@@ -13,6 +13,7 @@ from runtime_core.wire.settings import Durability
 
 Connection: TypeAlias = sqlite3.Connection
 DriverError: TypeAlias = sqlite3.Error
+IntegrityError: TypeAlias = sqlite3.IntegrityError
 
 BUSY_MS: Final = 5000
 

@@ -254,6 +254,8 @@ _SECOND_INDICES: Final = (
 MIGRATIONS: Final[Sequence[Migration]] = (_first_format, _second_format)
 """Migration number n, counted from 1, brings a file of format n - 1 to format n. Published ones never change."""
 
+FORMAT: Final = len(MIGRATIONS)
+
 
 CHEAP_BYTES: Final = 64 * 1024 * 1024
 

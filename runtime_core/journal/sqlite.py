@@ -48,7 +48,7 @@ class SqliteJournal:
     @classmethod
     async def open(cls, path: Path, *, durability: Durability = "full", busy_ms: int = BUSY_MS) -> SqliteJournal:
         """Open the file, making folder and tables as needed. ``busy_ms`` bounds the wait for another program's lock."""
-        db = await asyncio.to_thread(_open, path, durability, busy_ms)
+        db = await asyncio.to_thread(open_file, path, durability, busy_ms)
         return cls(path, db, durability, busy_ms)
 
     async def close(self) -> None:
@@ -214,7 +214,8 @@ class _Readers:
                 rollback(db)
 
 
-def _open(path: Path, durability: Durability, busy_ms: int) -> Connection:
+def open_file(path: Path, durability: Durability = "full", busy_ms: int = BUSY_MS) -> Connection:
+    """The file as a database of the present format, made if it is missing. Raises `RuntimeFault`."""
     prepare(path.parent)
     with suppress(OSError):  # a new file is for its owner's eyes; an existing one stays as it is
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -1,0 +1,206 @@
+"""Taking runs in from JSON Lines: all of them or none, beside whoever else uses the journal.
+
+Every line is judged and put into a journal of its own first, so that the lock of the real one is held only while the
+rows are copied.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import IO, Any, Final
+
+from runtime_core.journal.driver import Connection, DriverError, IntegrityError, connect, fault, rollback
+from runtime_core.journal.portable import FORMAT, PARTS, lines_of, problem_of
+from runtime_core.journal.rows import keep
+from runtime_core.journal.schema import migrate
+from runtime_core.journal.sqlite import open_file
+from runtime_core.journal.transactions import KEPT_EVENTS
+from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.json import JsonError, JsonValue, loads
+
+LINE_LIMIT: Final = 256 * 1024 * 1024
+_JSON_COLUMNS: Final = frozenset({"params", "context", "result", "error", "value", "spec", "answer", "edits"})
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """``runs`` were taken in, ``known`` were there already, with the same content."""
+
+    runs: int
+    known: int
+
+
+def import_runs(journal: Path, source: IO[bytes], name: str) -> Imported:
+    """Take in every run of a file, called ``name`` in what is said about it. Raises `RuntimeFault`, then nothing is."""
+    with (
+        closing(open_file(journal)) as db,
+        tempfile.TemporaryDirectory(dir=journal.parent, prefix=".import-") as folder,
+    ):
+        staged = Path(folder) / "runs.db"
+        try:
+            with closing(_staging(staged)) as staging:
+                _stage(staging, source, name)
+            db.execute("ATTACH ? AS new", (str(staged),))
+            known = _compare(db, name)
+            return Imported(_take_in(db, name), known)
+        except DriverError as error:
+            raise fault(journal, error) from error
+
+
+def _staging(path: Path) -> Connection:
+    db = connect(path)
+    migrate(db, path)
+    db.execute("PRAGMA synchronous=OFF")  # if this is lost, so is the import
+    return db
+
+
+# Reading the file ----------------------------------------------------------------------------------------------------
+
+
+def _stage(db: Connection, source: IO[bytes], name: str) -> None:
+    db.execute("BEGIN")
+    runs = count = 0
+    run_id: JsonValue = None
+    ended = False
+    for number, line in _lines(source, name):
+        kind, fields = line
+        if number == 1:
+            _check_header(kind, fields, name)
+            continue
+        if ended:
+            raise _bad(name, number, "stands after the end of the file")
+        if kind == "end":
+            ended = True
+            if fields != {"runs": runs, "lines": count}:
+                raise _bad(name, number, f"counts {fields}, but there are {runs} runs in {count} lines before it")
+            continue
+        if kind not in PARTS:
+            raise _bad(name, number, f"type {kind!r} is none of {', '.join(PARTS)}, end")
+        problem = problem_of(kind, fields)
+        if problem is not None:
+            raise _bad(name, number, problem)
+        if kind == "run":
+            run_id = fields["id"]
+            runs += 1
+        elif fields.get("run_id", run_id) != run_id:
+            raise _bad(name, number, f"run_id is {fields['run_id']}, but the lines before it are those of {run_id}")
+        try:
+            _insert(db, kind, fields)
+        except IntegrityError as error:
+            raise _bad(
+                name, number, f"this {kind} stands twice in the file, or what it belongs to is missing"
+            ) from error
+        count += 1
+    if not ended:
+        raise RuntimeFault(
+            "VALIDATION_ERROR", f"{name} is not complete: its last line is missing. Nothing was imported."
+        )
+    db.execute("COMMIT")
+
+
+def _lines(source: IO[bytes], name: str) -> Iterator[tuple[int, tuple[Any, dict[str, JsonValue]]]]:
+    number = 0
+    while line := source.readline(LINE_LIMIT):
+        number += 1
+        if len(line) == LINE_LIMIT:
+            raise _bad(name, number, f"is longer than {LINE_LIMIT} bytes")
+        try:
+            value = loads(line)
+        except JsonError as error:
+            raise _bad(name, number, f"is not JSON: {error.reason} (column {error.column})") from error
+        if not isinstance(value, dict):
+            raise _bad(name, number, "is not an object")
+        yield number, (value.pop("type", None), value)
+    if number == 0:
+        raise RuntimeFault("VALIDATION_ERROR", f"{name} is empty. Nothing was imported.")
+
+
+def _check_header(kind: Any, fields: Mapping[str, JsonValue], name: str) -> None:
+    written = fields.get("format")
+    if kind != "header" or type(written) is not int or fields.get("program") != "operator-inbox":
+        raise _bad(name, 1, "is not the header of an export. Was the file written by: operator-inbox export?")
+    if written > FORMAT:
+        raise _bad(
+            name,
+            1,
+            f"has format {written}, written by version {fields.get('version')} of this program; this one reads up to "
+            f"{FORMAT}. Install the newer version",
+        )
+
+
+def _bad(name: str, number: int, problem: str) -> RuntimeFault:
+    return RuntimeFault("VALIDATION_ERROR", f"{name}, line {number}: {problem}. Nothing was imported.", line=number)
+
+
+def _insert(db: Connection, kind: str, fields: Mapping[str, Any]) -> None:
+    row = {name: _stored(db, name, value) for name, value in fields.items()}
+    if row.get("status") == "running":
+        row["status"] = "runnable"
+    marks = ", ".join("?" * len(row))
+    db.execute(f"INSERT INTO {PARTS[kind].table}({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+
+
+def _stored(db: Connection, column: str, value: Any) -> Any:
+    if column in _JSON_COLUMNS:
+        return keep(db, value)
+    return float(value) if isinstance(value, float) else value
+
+
+# Into the journal ----------------------------------------------------------------------------------------------------
+
+
+def _compare(db: Connection, name: str) -> int:
+    """Refuse runs that are there with another content; how many are there with the same."""
+    known: list[str] = [
+        row[0] for row in db.execute("SELECT id FROM new.durable_run JOIN main.durable_run USING (id)").fetchall()
+    ]
+    for run_id in known:
+        pairs = zip_longest(lines_of(db, run_id), lines_of(db, run_id, "new"))
+        if any(ours != theirs for ours, theirs in pairs):
+            raise RuntimeFault(
+                "VALIDATION_ERROR",
+                f"Session {run_id} of {name} is in this data folder already, with another content. Import into another "
+                "data folder, or export without it. Nothing was imported.",
+                session_id=run_id,
+            )
+    db.execute("CREATE TEMP TABLE taken AS SELECT id FROM new.durable_run EXCEPT SELECT id FROM main.durable_run")
+    return len(known)
+
+
+def _take_in(db: Connection, name: str) -> int:
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("INSERT OR IGNORE INTO main.durable_blob SELECT * FROM new.durable_blob")
+        for kind, part in PARTS.items():
+            columns = ", ".join(part.columns)
+            db.execute(
+                f"INSERT INTO main.{part.table}({columns}) SELECT {columns} FROM new.{part.table} "
+                f"WHERE {_OF_TAKEN.get(kind, 'run_id IN taken')} ORDER BY rowid"
+            )
+        count: int = db.execute("SELECT count(*) FROM taken").fetchone()[0]
+        db.execute(_TELL, {"now": time.time()})
+        db.execute("DELETE FROM main.durable_event WHERE id <= (SELECT max(id) FROM durable_event) - ?", (KEPT_EVENTS,))
+        db.execute("COMMIT")
+    except IntegrityError as error:
+        rollback(db)
+        raise RuntimeFault(
+            "VALIDATION_ERROR", f"{name} does not fit what is in this data folder ({error}). Nothing was imported."
+        ) from error
+    return count
+
+
+_OF_TAKEN: Final = {
+    "run": "id IN taken",
+    "vote": "question_id IN (SELECT id FROM new.durable_question WHERE run_id IN taken)",
+}
+_TELL: Final = """
+    INSERT INTO main.durable_event(run_id, type, body, at)
+    SELECT id, 'session_created', json_object('sessionId', id, 'status',
+        CASE status WHEN 'runnable' THEN 'running' ELSE status END), :now
+    FROM main.durable_run WHERE id IN taken ORDER BY id"""
