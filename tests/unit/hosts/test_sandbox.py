@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
+import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -13,7 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from runtime_core.hosts.base import HostUnavailable
+from runtime_core.hosts.sandbox import landlock_version
+from runtime_core.hosts.supervisor import HandlerHosts
 from tests.unit.hosts.conftest import Bench
+from tests.unit.hosts.driver import Outcome, RunDriver, entry, write_tools
 
 TYPESCRIPT = {
     "read outside": "import fs from 'node:fs'; export default async () => fs.readFileSync('%OUT%/secret.txt', 'utf8')",
@@ -40,6 +44,10 @@ TYPESCRIPT = {
     "host name": "import os from 'node:os'; export default async () => os.hostname()",
     "import over http": "export default async () => await import('http://127.0.0.1:%PORT%/m.js')",
     "import from npm": "export default async () => await import('npm:is-number')",
+    "listen, Node": "import net from 'node:net'; export default () => new Promise((ok, no) => { const s = net.createServer(); s.on('error', no); s.listen(0, '127.0.0.1', () => ok('listening')); setTimeout(no, 300, new Error('nothing listens')) })",
+    "worker with more rights": "export default () => new Promise((ok, no) => { const u = URL.createObjectURL(new Blob(['self.postMessage(Deno.readTextFileSync(`%OUT%/secret.txt`))'])); const w = new Worker(u, {type: 'module', deno: {permissions: {read: true}}}); w.onmessage = (e) => ok(e.data); w.onerror = (e) => { e.preventDefault(); no(new Error(e.message)) } })",
+    "worker of Node": "import { Worker } from 'node:worker_threads'; export default () => new Promise((ok, no) => { const w = new Worker('require(`node:worker_threads`).parentPort.postMessage(require(`node:fs`).readFileSync(`%OUT%/secret.txt`, `utf8`))', {eval: true}); w.on('message', ok); w.on('error', no) })",
+    "user name": "import os from 'node:os'; export default async () => os.userInfo().username",
     "more rights": "export default async () => { const s = await Deno.permissions.request({name: 'read', path: '/etc'}); if (s.state !== 'granted') throw new Error(s.state); return s.state }",
 }
 
@@ -64,12 +72,25 @@ PYTHON = {
     "process": "import subprocess; return subprocess.check_output(['id']).decode()",
     "shell": "import os; return os.system('true')",
     "fork": "import os; return os.fork()",
+    "processes of Python": "import multiprocessing; p = multiprocessing.Process(target=print); p.start(); return 'started'",
+    "listen": "import asyncio; s = await asyncio.start_server(print, '127.0.0.1', 0); return s.sockets[0].getsockname()",
+    "name look-up": "import socket; return socket.gethostbyname('localhost')",
     "signal the parent": "import os; return os.kill(os.getppid(), 0)",
     "foreign code": "import ctypes; return ctypes.CDLL(None).getpid()",
     "import outside": "import sys; sys.path.insert(0, '%OUT%'); import evil; return evil.x",
     "database elsewhere": "import sqlite3; return sqlite3.connect('%OUT%/s.db').execute('select a from t').fetchone()",
     "take the guard away": "import sys; sys.addaudithook(lambda *a: None); return open('%OUT%/secret.txt').read()",
 }
+
+
+OPEN = [
+    ("ts", "export default async () => new Function('return 1 + 1')()", 2),
+    ("ts", "export default async () => { globalThis.left = 1; return globalThis.left }", 1),
+    ("py", "import os; return os.stat('%OUT%/secret.txt').st_size", 6),
+    ("py", "import gc; return len([o for o in gc.get_objects() if type(o).__name__ == 'Run']) > 0", True),
+    ("py", "import sys; return 'handler_host.run' in sys.modules", True),
+]
+"""What is not stopped and is said so in resources/docs/sandbox.md; a test that fails here asks for that page."""
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +141,13 @@ def test_a_python_handler_is_stopped(bench: Bench, outside: dict[str, str], prob
     assert bench.is_alive("py")
 
 
+@pytest.mark.parametrize(("kind", "source", "value"), OPEN)
+def test_what_is_not_stopped(bench: Bench, outside: dict[str, str], kind: str, source: str, value: object) -> None:
+    text = _fill(source, outside)
+    found = bench.inline(kind, text if kind == "ts" else f"async def handler(p, ctx):\n    {text}\n")
+    assert found.result == value
+
+
 def test_no_variable_of_the_application_is_visible(
     bench: Bench, language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,11 +163,7 @@ def test_no_variable_of_the_application_is_visible(
     assert set(names) <= ours | set_by_deno_where_there_is_no_node
 
 
-def _has_landlock() -> bool:
-    return sys.platform == "linux" and ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1) >= 1
-
-
-@pytest.mark.skipif(not _has_landlock(), reason="needs a kernel with Landlock")
+@pytest.mark.skipif(not landlock_version(), reason="needs a kernel with Landlock")
 def test_landlock_stops_what_walks_past_the_guard(bench: Bench, outside: dict[str, str]) -> None:
     """`_posixsubprocess` raises no audit event; the program it starts is in the same box."""
     source = """
@@ -155,6 +179,76 @@ async def handler(p, ctx):
     if sys.version_info >= (3, 12):
         pytest.skip("the private function has other arguments")
     assert bench.inline("py", _fill(source, outside)).result == ""
+
+
+@pytest.mark.skipif(not landlock_version(), reason="elsewhere a link that appears this late is followed by Deno")
+def test_a_link_that_appears_while_a_process_runs_is_not_followed(bench: Bench, language: str) -> None:
+    source = {
+        "ts": "import fs from 'node:fs'; export default async (p) => fs.readFileSync(p.name, 'utf8')",
+        "py": "async def handler(p, c): return open(p['name']).read()",
+    }[language]
+    assert bench.is_alive(language)
+    secret = bench.root.parent / "late.txt"
+    secret.write_text("secret")
+    link = bench.root / "amodal" / "late-link"
+    link.symlink_to(secret)
+    try:
+        assert bench.inline(language, source, {"name": str(link)}).failure is not None
+    finally:
+        link.unlink()
+
+
+LINKS = {
+    "out of the repository": ("out", "../../outside/secret.txt", r"amodal/out.*leads out of it, to .*secret\.txt"),
+    "a folder out of the repository": ("out", "../../outside", r"amodal/out.*leads out of it"),
+    "the folder of the tools": ("tools", "../../outside", r"amodal/tools.*leads out of it"),
+}
+
+
+@pytest.mark.parametrize("case", list(LINKS))
+def test_a_link_that_appears_before_a_process_starts_is_refused(tmp_path: Path, language: str, case: str) -> None:
+    name, target, message = LINKS[case]
+    root = tmp_path / "repo"
+    repo = write_tools(root, {"t.ts": "export default () => 1", "t.py": "async def handler(p, c): return 1"})
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_text("secret")
+    if name == "tools":
+        shutil.rmtree(root / "amodal" / "tools")
+    (root / "amodal" / name).symlink_to(target)
+
+    async def story() -> None:
+        hosts = HandlerHosts(tmp_path / "cache")
+        try:
+            with pytest.raises(HostUnavailable, match=message):
+                await RunDriver(hosts, repo, entry(f"t.{language}"), durable=False).leg()
+        finally:
+            await hosts.close()
+
+    asyncio.run(story())
+
+
+def test_a_link_inside_the_repository_opens_nothing_that_is_closed(tmp_path: Path, language: str) -> None:
+    read = {
+        "ts": "import fs from 'node:fs'; export default (p) => p.names.map((n) => { try { return fs.readFileSync(n, 'utf8') } catch { return 'closed' } })",
+        "py": "async def handler(p, c):\n    def read(n):\n        try: return open(n).read()\n        except OSError: return 'closed'\n    return [read(n) for n in p['names']]",
+    }
+    root = tmp_path / "repo"
+    repo = write_tools(
+        root,
+        {f"t.{language}": read[language], "amodal/.env": "KEY=1", "amodal/words.txt": "words", "notes/.git": "url"},
+    )
+    for name, target in {"alias": ".env", "token": "../notes/.git", "same": "words.txt"}.items():
+        (root / "amodal" / name).symlink_to(target)
+    names = [str(root / "amodal" / name) for name in ("alias", "token", "same", ".env")]
+
+    async def story() -> Outcome:
+        hosts = HandlerHosts(tmp_path / "cache")
+        try:
+            return await RunDriver(hosts, repo, entry(f"t.{language}"), {"names": names}, durable=False).leg()
+        finally:
+            await hosts.close()
+
+    assert asyncio.run(story()).result == ["closed", "closed", "words", "closed"]
 
 
 def test_a_comma_and_a_space_in_the_path_of_the_repository(tmp_path: Path) -> None:
