@@ -126,7 +126,7 @@ def _late(pauses: Sequence[PauseRow], answer: Answer, now: float) -> PauseRow | 
     if any(pause.outcome is None and pause not in over for pause in pauses):
         return None
     decided = [pause for pause in pauses if pause in over or pause.outcome in ("answered", "refused")]
-    last = max(decided, key=lambda pause: pause.answered_at or now, default=None)
+    last = max(decided, key=lambda pause: now if pause.answered_at is None else pause.answered_at, default=None)
     return last if last in over else None
 
 

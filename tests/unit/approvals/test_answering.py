@@ -131,6 +131,50 @@ def test_changed_content_comes_before_edits() -> None:
     assert judge(waiting(), [OPEN], answer(fingerprint=OPEN.fingerprint)).id == OPEN.id
 
 
+OVERDUE = pause_row(slot="5", asked_at=0.0, expires_at=1.0)
+
+
+@pytest.mark.parametrize("status", ["awaiting-input", "needs-attention", "runnable", "running"])
+@pytest.mark.parametrize("pause_id", [None, OVERDUE.id])
+def test_an_answer_after_the_deadline_is_refused_before_anything_acted_on_it(status: Any, pause_id: str | None) -> None:
+    fault = refusal(waiting(status), [DONE, OVERDUE], answer(pause_id=pause_id))
+    assert fault.code == "pause_expired"
+    assert fault.details["status"] == waiting(status).shown_status
+    assert (fault.details["pause_id"], fault.details["expires_at"]) == (OVERDUE.id, "1970-01-01T00:00:01.000Z")
+
+
+@pytest.mark.parametrize("status", ["running", "completed", "failed", "expired", "diverged"])
+def test_an_answer_to_an_expired_question_is_late_whatever_became_of_the_run(status: Any) -> None:
+    assert refusal(waiting(status), [DONE, EXPIRED], answer(pause_id=EXPIRED.id)).code == "pause_expired"
+    assert refusal(waiting("cancelled"), [EXPIRED], answer(pause_id=EXPIRED.id)).code == "run_cancelled"
+
+
+def test_a_late_answer_without_a_pause_id_is_for_what_was_asked_last() -> None:
+    assert refusal(waiting("completed"), [EXPIRED], answer()).code == "pause_expired"
+    later = replace(DONE, answered_at=5.0)
+    assert refusal(waiting("completed"), [EXPIRED, later], answer()).code == "not_awaiting_input"
+    assert judge(waiting(), [OVERDUE, OPEN], answer()).id == OPEN.id
+
+
+def test_a_deadline_to_come_changes_nothing() -> None:
+    soon = replace(OPEN, expires_at=5e9)
+    assert judge(waiting(), [soon], answer()).outcome == "answered"
+
+
+LIMITED = '{"question":"Q","inputType":"text","allowEdits":true,"schema":{"properties":{"a":{"maximum":2}}}}'
+
+
+def test_edits_that_break_the_schema_are_refused_last() -> None:
+    pause = pause_row(slot="1", spec=LIMITED)
+    fault = refusal(waiting(), [pause], answer(edits='{"a": 3}'))
+    assert fault.code == "edits_invalid"
+    assert "a: " in fault.message
+    assert "3" in fault.message
+    assert refusal(waiting(), [pause], answer(edits='{"a": 3}', fingerprint="old")).code == "content_changed"
+    assert judge(waiting(), [pause], answer(edits='{"a": 2.00}')).edits == '{"a": 2.00}'
+    assert judge(waiting(), [pause], answer()).outcome == "answered"
+
+
 @pytest.mark.parametrize("edits", ["{}", "null", '{"a": 1}'])
 def test_edits_need_permission(edits: str) -> None:
     fault = refusal(waiting(), [OPEN], answer(edits=edits))

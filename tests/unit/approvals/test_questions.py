@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime_core.approvals import deadlines
 from runtime_core.approvals.questions import (
     QuestionError,
     approved,
@@ -17,7 +18,7 @@ from runtime_core.approvals.questions import (
     question,
 )
 from runtime_core.wire.json import dumps
-from runtime_core.wire.runs import PauseRow
+from runtime_core.wire.runs import LATEST, PauseRow, instant, iso
 from tests.unit.journal.stories import pause_row
 
 
@@ -134,6 +135,30 @@ def test_options_keep_sub_recommended_and_what_we_do_not_know() -> None:
         ({"question": "Q", "allow_edits": 1}, "allowEdits"),
         ({"question": "Q", "eligibleAnswerers": "rosa"}, "eligibleAnswerers"),
         ({"question": "Q", "excludeAnswerers": ["a", 5]}, "excludeAnswerers[1]"),
+        ({"question": "Q", "expiresAt": "tomorrow"}, "expiresAt"),
+        ({"question": "Q", "expiresAt": "+012026-01-01T00:00:00Z"}, "expiresAt"),
+        ({"question": "Q", "expiresAt": "NaN"}, "expiresAt"),
+        ({"question": "Q", "expiresAt": True}, "expiresAt"),
+        ({"question": "Q", "expiresAt": -1}, "expiresAt"),
+        ({"question": "Q", "expiresAt": 1e20}, "expiresAt"),
+        ({"question": "Q", "expiresAt": {}}, "expiresAt"),
+        ({"question": "Q", "timeoutMs": -1}, "timeoutMs"),
+        ({"question": "Q", "timeoutMs": "5"}, "timeoutMs"),
+        ({"question": "Q", "timeout_ms": True}, "timeoutMs"),
+        ({"question": "Q", "timeoutMs": 5, "expiresAt": 5}, "expiresAt"),
+        ({"question": "Q", "onExpire": "approve"}, "onExpire"),
+        ({"question": "Q", "onExpire": {"value": 1, "note": "n"}}, "onExpire"),
+        ({"question": "Q", "onExpire": {}}, "onExpire"),
+        ({"question": "Q", "quorum": 0}, "quorum"),
+        ({"question": "Q", "quorum": 1.5}, "quorum"),
+        ({"question": "Q", "quorum": True}, "quorum"),
+        ({"question": "Q", "quorum": "2"}, "quorum"),
+        ({"question": "Q", "quorum": 2, "eligibleAnswerers": ["a", "a"]}, "quorum"),
+        ({"question": "Q", "quorum": 2, "eligibleAnswerers": ["a", "b"], "excludeAnswerers": ["b"]}, "quorum"),
+        ({"question": "Q", "schema": True}, "schema"),
+        ({"question": "Q", "schema": {"type": "text"}}, "schema.type"),
+        ({"question": "Q", "schema": {"pattern": "("}}, "schema.pattern"),
+        ({"question": "Q", "schema": {"$ref": "#/nowhere"}}, "schema.$ref"),
     ],
 )
 def test_wrong_arguments_are_named(args: Any, key: str) -> None:
@@ -247,6 +272,49 @@ def test_what_wait_for_approval_returns() -> None:
 )
 def test_a_refusal_is_an_answer_that_says_no(kind: str, input_type: str, value: str, expected: str) -> None:
     assert outcome(kind, dumps({"question": "Q", "inputType": input_type}), value) == expected
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ({}, None),
+        ({"timeoutMs": 2500}, 102.5),
+        ({"timeoutMs": 0}, 100.0),
+        ({"timeoutMs": 1e300}, LATEST),
+        ({"expiresAt": 250_000}, 250.0),
+        ({"expiresAt": "1970-01-01T00:00:10Z"}, 10.0),
+        ({"expiresAt": "1970-01-01T01:00:10+01:00"}, 10.0),
+        ({"expiresAt": "1970-01-01T00:00:10"}, 10.0),
+        ({"expiresAt": "1970-01-02"}, 86400.0),
+    ],
+)
+def test_the_deadline_of_a_question(rules: dict[str, Any], expected: float | None) -> None:
+    assert deadlines.expires_at(dumps(spec_of({"question": "Q", **rules})), 100.0) == expected
+
+
+@given(st.text() | st.floats() | st.integers())
+def test_whatever_is_given_as_a_deadline_is_one_that_can_be_shown_or_is_refused(value: Any) -> None:
+    at = instant(value)
+    assert at is None or iso(at) is not None
+
+
+def test_an_expired_call_fails_with_its_question_and_deadline() -> None:
+    spec = dumps(spec_of({"question": "Q" * 5000, "timeoutMs": 1}))
+    closed = deadlines.expired(pause_row(spec=spec, expires_at=1.5), 2.0)
+    left = deadlines.expiry(closed)
+    error = json.loads(left.value or "")
+    assert (left.state, error["code"], closed.outcome) == ("error", "pause-expired", "expired")
+    assert f'"{"Q" * 200}…" ({closed.id})' in error["message"]
+    assert "1970-01-01T00:00:01.500Z" in error["message"]
+
+
+@pytest.mark.parametrize("value", ["yes", True, {"approved": True, "note": "by rule"}, *NOT_APPROVING])
+def test_silence_approves_only_what_the_author_wrote(value: Any) -> None:
+    spec = dumps(spec_of({"prompt": "P", "timeoutMs": 1, "onExpire": {"value": value}}, "approval"))
+    left = deadlines.expiry(deadlines.expired(pause_row(kind="approval", spec=spec, expires_at=1.0), 2.0))
+    returned = json.loads(left.value or "")
+    assert (left.state, returned["expired"], returned["approved"]) == ("ok", True, approved(value))
+    assert returned.get("note") == ("by rule" if isinstance(value, dict) and "note" in value else None)
 
 
 def test_a_call_that_needs_attention_is_named_and_offers_the_choices() -> None:
