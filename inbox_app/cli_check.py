@@ -13,6 +13,7 @@ from inbox_app.cli_text import table, visible
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
 from runtime_core.hosts.base import HandlerLoadError, HostRepo, HostUnavailable
+from runtime_core.hosts.sandbox import NO_LANDLOCK, landlock_version
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Problem, Tool
 from runtime_core.repo.loader import load_bundle
@@ -94,6 +95,7 @@ def _wire(bundle: Bundle, problems: Sequence[Problem]) -> dict[str, Any]:
         "tools": [_tool_wire(tool, bundle) for tool in bundle.tools.values()],
         "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
         "needs_trust": list(needs(bundle.manifest)),
+        "landlock": landlock_version(),
         "problems": [problem.to_wire() for problem in problems],
     }
 
@@ -156,6 +158,9 @@ def _lines(bundle: Bundle, problems: Sequence[Problem]) -> Iterator[str]:
     if bundle.agents:
         yield ""
         yield table(["AGENT", "SUBAGENTS", "TOOLS"], [_agent_row(agent) for agent in bundle.agents.values()])
+    if not landlock_version() and any(tool.language == "python" for tool in bundle.tools.values()):
+        yield ""
+        yield NO_LANDLOCK
     for need in needs(bundle.manifest):
         yield ""
         yield f"has to be trusted, with --trust, before it may use {need}"

@@ -13,6 +13,11 @@ import sys
 MEMORY_LIMIT = 1536 * 1024 * 1024  # of private data; V8 does not start below 640 MB
 CPU_LIMIT = 3600  # seconds, for one that nobody watches any more; a process is replaced long before
 
+NO_LANDLOCK = (
+    "This system has no Landlock, so what keeps Python handlers from other files and from the network is a guard "
+    "that code can get around (see resources/docs/sandbox.md)."
+)
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -15,6 +16,7 @@ from runtime_core.hosts.base import HandlerJob, HostRepo, HostUnavailable, Langu
 from runtime_core.hosts.leg import HostLeg
 from runtime_core.hosts.process import HostProcess
 from runtime_core.hosts.remains import Remains
+from runtime_core.hosts.sandbox import NO_LANDLOCK, landlock_version
 from runtime_core.hosts.source import Source
 
 Stray = Callable[[Path, Language, NoteKind, Any], None]
@@ -47,6 +49,7 @@ class HandlerHosts:
         self._suspects: set[tuple[Path, str]] = set()
         self._launching: set[asyncio.Task[HostProcess]] = set()
         self._is_closed = False
+        self._is_open_told = sys.platform != "linux"
 
     async def start(self, repo: HostRepo, job: HandlerJob, events: LegEvents) -> HostLeg:
         if (repo.root, job.entry) in self._suspects:
@@ -92,6 +95,9 @@ class HandlerHosts:
     async def _launch(self, repo: HostRepo, language: Language, alone: str | None = None) -> HostProcess:
         if self._is_closed:
             raise HostUnavailable(_CLOSING)
+        if not self._is_open_told and not landlock_version():
+            self._is_open_told = True
+            log.warning(NO_LANDLOCK)
         source = Source(repo.root.resolve(), repo.code and repo.code.resolve())
         engine = deno if language == "typescript" else python
 

@@ -1,0 +1,103 @@
+"""What a killed runtime leaves behind is ended by the next one, and nothing else is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime_core.hosts import supervisor
+from runtime_core.hosts.remains import Remains, _command
+from runtime_core.hosts.supervisor import HandlerHosts
+from tests.unit.hosts.driver import RunDriver, entry, write_tools
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is swept there")
+
+
+def _spinning(mark: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", "while True: pass", mark], start_new_session=True)
+
+
+def _ended() -> int:
+    """The number of a process that is no more."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+@pytest.mark.parametrize(
+    ("is_owner_alive", "is_marked", "is_swept"), [(False, True, True), (True, True, False), (False, False, False)]
+)
+def test_only_the_processes_of_a_dead_owner_with_their_mark_are_ended(
+    tmp_path: Path, is_owner_alive: bool, is_marked: bool, is_swept: bool
+) -> None:
+    mark = Remains.mark()
+    process = _spinning(mark if is_marked else "another")
+    try:
+        owner = os.getpid() if is_owner_alive else _ended()
+        record = tmp_path / f"{owner}-{process.pid}"
+        record.write_text(mark)
+        assert Remains(tmp_path).sweep() == int(is_swept)
+        assert record.exists() == is_owner_alive
+        if is_swept:
+            assert process.wait(10) == -9
+        else:
+            assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_records_of_processes_that_are_gone_and_foreign_files_do_no_harm(tmp_path: Path) -> None:
+    assert Remains(tmp_path / "none").sweep() == 0
+    (tmp_path / f"{_ended()}-{_ended()}").write_text("mark-1")
+    (tmp_path / f"{_ended()}-{os.getpid()}").write_text("")
+    (tmp_path / "notes.txt").write_text("mine")
+    assert Remains(tmp_path).sweep() == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_process_is_on_record_as_long_as_it_runs(tmp_path: Path, language: str) -> None:
+    repo = write_tools(
+        tmp_path / "repo", {"t.ts": "export default () => 1", "t.py": "async def handler(p, c): return 1"}
+    )
+    folder = tmp_path / "cache" / "processes"
+
+    async def story() -> None:
+        hosts = HandlerHosts(tmp_path / "cache")
+        await RunDriver(hosts, repo, entry(f"t.{language}"), durable=False).leg()
+        (pid,) = [process.pid for process in hosts.processes]
+        record = folder / f"{os.getpid()}-{pid}"
+        mark = record.read_text()
+        assert mark in _command(pid)
+        await hosts.sweep()
+        assert (await RunDriver(hosts, repo, entry(f"t.{language}"), durable=False).leg()).result == 1
+        await hosts.close()
+
+    asyncio.run(story())
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Landlock is of Linux")
+def test_a_system_without_landlock_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(supervisor, "landlock_version", lambda: 0)
+    repo = write_tools(
+        tmp_path / "repo", {"t.ts": "export default () => 1", "t.py": "async def handler(p, c): return 1"}
+    )
+
+    async def story() -> None:
+        hosts = HandlerHosts(tmp_path / "cache")
+        for name in ("t.ts", "t.py"):
+            await RunDriver(hosts, repo, entry(name), durable=False).leg()
+        await hosts.close()
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(story())
+    assert len([record for record in caplog.records if "no Landlock" in record.message]) == 1
