@@ -368,15 +368,21 @@ class Runtime:
         return any(pause.outcome is None and answer.pause_id in (None, pause.id) for pause in pauses)
 
     async def _settle(self, run_id: str, wait_s: float | None) -> RunRow:
-        """The run when it moves no more, or as it is after ``wait_s``."""
+        """The run when it moves no more; as it is after ``wait_s``, or when the data folder keeps it from going on."""
         deadline = None if wait_s is None else time.monotonic() + wait_s
+        is_held_up = False
         while True:
             if self.executes:
-                await self._serve()
-                await self._wait_for_task(run_id, deadline)
+                try:
+                    await self._serve()
+                    await self._wait_for_task(run_id, deadline)
+                except RuntimeFault as fault:
+                    if not fault.code.startswith("data_folder"):
+                        raise
+                    is_held_up = True  # what was asked for is stored, and the run is tried again
             run = await self._row(run_id)
             left = _left(deadline)
-            if run.status not in _MOVING or left <= 0:
+            if run.status not in _MOVING or left <= 0 or is_held_up:
                 return run
             await self._pulse.wait(min(left, 2 * PULSE_S))
 
