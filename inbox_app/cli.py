@@ -77,9 +77,17 @@ def _trust(command: F) -> F:
     )(command)
 
 
-def _options(data: Path | None, as_json: bool, user: str | None = None, model: str | None = None) -> Options:
+def _replay_twice(command: F) -> F:
+    return click.option("--replay-twice", is_flag=True, help="Replay each leg at once, and compare (for development).")(
+        command
+    )
+
+
+def _options(
+    data: Path | None, as_json: bool, user: str | None = None, model: str | None = None, *, replay_twice: bool = False
+) -> Options:
     parent = click.get_current_context().find_root().params.get("data")
-    return cli_session.Options(data_folder(data or parent), as_json, user, model)
+    return cli_session.Options(data_folder(data or parent), as_json, user, model, replay_twice)
 
 
 @click.group(invoke_without_command=True, context_settings=_HELP)
@@ -130,6 +138,7 @@ def check(path: Path, as_json: bool, data: Path | None) -> int:
 )
 @_model
 @_trust
+@_replay_twice
 @_user
 @_json
 @_data
@@ -141,6 +150,7 @@ def run(
     lane: Literal["direct", "invoke"],
     model: str | None,
     trust: bool,
+    replay_twice: bool,
     user: str | None,
     as_json: bool,
     data: Path | None,
@@ -154,7 +164,8 @@ def run(
 
     text = cli_arguments.json_text("--input", given)
     start = Start(tool=tool, input=text, repository=str(path.expanduser().absolute()), scope=scope, lane=lane)
-    return cli_runs.run(_options(data, as_json, user, model), start, trust=trust)
+    options = _options(data, as_json, user, model, replay_twice=replay_twice)
+    return cli_runs.run(options, start, trust=trust)
 
 
 @cli.command("list")
@@ -197,6 +208,7 @@ def show(session: str, tree: bool, export: tuple[str, Path] | None, as_json: boo
 @click.option("--pause", type=TEXT, metavar="ID", help="Answer this question of the run (default: the oldest).")
 @_model
 @_trust
+@_replay_twice
 @_user
 @_json
 @_data
@@ -208,6 +220,7 @@ def answer(
     pause: str | None,
     model: str | None,
     trust: bool,
+    replay_twice: bool,
     user: str | None,
     as_json: bool,
     data: Path | None,
@@ -222,7 +235,8 @@ def answer(
     from inbox_app import cli_runs
 
     given = _given(session, value, edits, pause, note)
-    return cli_runs.answer(_options(data, as_json, user, model), given, trust=trust)
+    options = _options(data, as_json, user, model, replay_twice=replay_twice)
+    return cli_runs.answer(options, given, trust=trust)
 
 
 @cli.command(cls=cli_arguments.WithNegativeNumbers)
@@ -316,6 +330,52 @@ def cancel(session: str, user: str | None, as_json: bool, data: Path | None) -> 
     from inbox_app import cli_runs
 
     return cli_runs.cancel(_options(data, as_json, user), session)
+
+
+@cli.command()
+@click.argument("file", type=_FOLDER)
+@click.option("--run", "runs", type=TEXT, multiple=True, metavar="ID", help="Only this run (repeatable).")
+@_json
+@_data
+def export(file: Path, runs: tuple[str, ...], as_json: bool, data: Path | None) -> int:
+    """Write runs to FILE.
+
+    JSON Lines with everything that is kept of the runs, all of them unless some are named; - is the standard output.
+    The file appears when it is complete.
+    """
+    from inbox_app import cli_data
+
+    return cli_data.export_to(_options(data, as_json), file, runs)
+
+
+@cli.command("import")
+@click.argument("file", type=_FOLDER)
+@_json
+@_data
+def import_(file: Path, as_json: bool, data: Path | None) -> int:
+    """Take in the runs of FILE.
+
+    All runs of an export or none; they keep their ids, and those that wait can be answered here. A run that is here
+    already with the same content is left as it is.
+    """
+    from inbox_app import cli_data
+
+    return cli_data.import_from(_options(data, as_json), file)
+
+
+@cli.command()
+@click.option("--compact", is_flag=True, help="Then take away what has had its time, and make the file small.")
+@_json
+@_data
+def doctor(compact: bool, as_json: bool, data: Path | None) -> int:
+    """Check the data folder and the settings.
+
+    Says what is found and what to do about it, and changes nothing (without --compact). Exit code 1 if there is a
+    problem; warnings are none.
+    """
+    from inbox_app import cli_doctor
+
+    return cli_doctor.doctor(_options(data, as_json), compact=compact)
 
 
 @cli.command()

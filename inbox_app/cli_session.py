@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,6 +47,7 @@ class Options:
     as_json: bool
     identity: str | None = None
     model: str | None = None
+    replay_twice: bool = False
 
 
 def exit_of(kind: str) -> int:
@@ -70,13 +71,14 @@ async def _with_gateway(
 ) -> int:
     from inbox_app.gateway.embedded import EmbeddedGateway
 
+    chosen = settings(quiet=options.as_json)
     gateway = EmbeddedGateway(
         options.data,
         execute=execute,
         model=options.model,
         identity=options.identity,
         wait_s=None,
-        settings=settings(quiet=options.as_json),
+        settings=replace(chosen, replay_twice=chosen.replay_twice or options.replay_twice),
     )
     await gateway.open()
     grace_s = _INTERRUPTED_GRACE_S

@@ -44,7 +44,7 @@ def deviation(stand: Stand, ending: Ending) -> str | None:
         return _went_on(ending)
     if ending.kind == "waits":
         done = "returned a result" if stand.kind == "returned" else "failed"
-        return f"does not end but {_next(ending)}, where it had {done}"
+        return f"{_next(ending)}, where it had {done}"
     if ending.kind != stand.kind:
         return f"{_ended(ending)}, where it had {_ended(Ending(stand.kind, stand.value))}"
     if stand.kind == "returned":
