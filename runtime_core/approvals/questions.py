@@ -146,7 +146,11 @@ def handler_value(pause: PauseRow) -> JsonText:
     returned["respondedAt"] = iso(pause.answered_at)
     if pause.votes:
         returned["votes"] = [
-            {"respondedBy": vote.who, **({"note": vote.note} if vote.note else {}), "respondedAt": iso(vote.at)}
+            {
+                **_returned(pause.kind, loads(vote.value), vote.note),
+                "respondedBy": vote.who,
+                "respondedAt": iso(vote.at),
+            }
             for vote in pause.votes
         ]
     return dumps(returned)

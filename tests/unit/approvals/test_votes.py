@@ -45,10 +45,10 @@ def test_the_answer_that_reaches_the_quorum_closes_the_question() -> None:
     assert last.to_wire()["votes"] == {"needed": 3, "given": 3, "by": ["ann", "bob", "eve"]}
     returned = json.loads(recorded(last).value or "")
     assert (returned["value"], returned["respondedBy"]) == ("yes", "eve")
-    assert [(one["respondedBy"], one.get("note")) for one in returned["votes"]] == [
-        ("ann", "fine"),
-        ("bob", None),
-        ("eve", None),
+    assert [(one["respondedBy"], one["value"], one.get("note")) for one in returned["votes"]] == [
+        ("ann", "yes", "fine"),
+        ("bob", "yes", None),
+        ("eve", "yes", None),
     ]
 
 

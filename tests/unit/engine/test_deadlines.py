@@ -14,7 +14,7 @@ from tests.unit.engine.workshop import Bench, Repo, bench, play
 
 Handler = dict[str, str]
 
-SOON_MS = 1500
+SOON_MS = 1200
 
 
 def both(ts: str, py: str) -> Any:
@@ -334,25 +334,47 @@ catch (error) { throw new Error('no ' + error.code); }
 
 @both(
     """
-const slow = ctx.callTool('slow', {});
-const late = await ctx.requestInput({question: 'Q', timeoutMs: 1200, onExpire: {value: 'nobody'}});
-const when = await Promise.race([slow, Promise.resolve('before')]);
-return [late.value, when, await slow];
+ctx.callTool('endless', {});
+return (await ctx.requestInput({question: 'Q', timeoutMs: 1000, onExpire: {value: 'nobody'}})).value;
 """,
     """
 import asyncio
-slow = asyncio.ensure_future(ctx.call_tool('slow', {}))
-late = await ctx.request_input(question='Q', timeout_ms=1200, on_expire={'value': 'nobody'})
-return [late['value'], 'after' if slow.done() else 'before', await slow]
+endless = asyncio.ensure_future(ctx.call_tool('endless', {}))
+return (await ctx.request_input(question='Q', timeout_ms=1000, on_expire={'value': 'nobody'}))['value']
 """,
 )
-def test_a_question_expires_on_time_beside_a_call_that_goes_on(tmp_path: Path, handler: Handler) -> None:
-    repo = desk_of(tmp_path / "repo", handler, tools=("slow",))
-    repo.tool("slow", ts="await new Promise(r => setTimeout(r, 4000)); return 'slow';")
+def test_a_question_expires_beside_a_call_that_goes_on(tmp_path: Path, handler: Handler) -> None:
+    repo = desk_of(tmp_path / "repo", handler, tools=("endless",))
+    repo.tool("endless", ts="await new Promise(r => ctx.signal.addEventListener('abort', r));", timeout=60000)
 
     async def story() -> None:
         async with bench(repo, tmp_path / "data") as desk:
-            assert (await desk.run("ask"))["result"] == ["nobody", "before", "slow"]
+            done = await desk.run("ask")
+            assert done["result"] == "nobody"
+            assert outcomes(await desk.detail(done["sessionId"])) == ["expired"]
+
+    play(story())
+
+
+@both(
+    """
+await Promise.race([ctx.callTool('endless', {}), ctx.sleepUntil(ctx.now() + 1100)]);
+return 'awake';
+""",
+    """
+import asyncio
+calls = [asyncio.ensure_future(call) for call in (ctx.call_tool('endless', {}), ctx.sleep_until(ctx.now() + 1100))]
+await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+return 'awake'
+""",
+)
+def test_a_sleep_ends_beside_a_call_that_goes_on(tmp_path: Path, handler: Handler) -> None:
+    repo = desk_of(tmp_path / "repo", handler, tools=("endless",))
+    repo.tool("endless", ts="await new Promise(r => ctx.signal.addEventListener('abort', r));", timeout=60000)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            assert (await desk.run("ask"))["result"] == "awake"
 
     play(story())
 
