@@ -9,19 +9,25 @@ from __future__ import annotations
 import asyncio
 import random
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from runtime_core.journal.driver import Connection, Durability, connect
+from runtime_core.approvals.answering import recorded
+from runtime_core.approvals.questions import question, quorum
+from runtime_core.journal.driver import Connection, connect
 from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.wire.settings import Durability
 from tests.proof.apsw_driver import installed
 from tests.proof.disklog import LOSSES, Act, Disk, DiskLog, Loss
 from tests.proof.options import options
 from tests.unit.journal.stories import answered, asking, claimed, parked, pause_row, run_row, step
 
 FILE: Final = "runtime.db"
+_MEMORY: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # to check what is left needs no real disk
+TWO: Final = question("input", '{"question": "Which dock?", "quorum": 2}')
 LARGE: Final = '"' + "x" * 70_000 + '"'
 
 
@@ -55,7 +61,7 @@ def tell(durability: Durability, folder: Path, *, synchronous: str | None = None
         stage = _Stage(
             folder / FILE, durability, lambda: told.acknowledged.append((len(log.acts), len(told.contents) - 1))
         )
-        for scene in (_first_day, _second_day):
+        for scene in (_first_day, _second_day, _third_day):
             await scene(stage)
 
     with installed(log.name, committed=committed, synchronous=synchronous):  # type: ignore[arg-type]
@@ -123,6 +129,21 @@ async def _second_day(stage: _Stage) -> None:
     await journal.close()
 
 
+async def _third_day(stage: _Stage) -> None:
+    """Two people answer one question, another one expires, and what is old is taken away."""
+    journal = await stage.open()
+    await stage.do(parked(journal, pause_row("dur_e", spec=TWO), run_id="dur_e"))
+    for who in ("local:bob", "local:eve"):
+        await stage.do(answered(journal, "1", "dur_e", who=who, key=f"of {who}"))
+    await stage.do(parked(journal, pause_row("dur_f", expires_at=time.time() + 3600), run_id="dur_f"))
+    await stage.do(journal.expire_due(time.time() + 7200, recorded))
+    await stage.do(journal.finish(await claimed(journal, "dur_f"), "expired", error="{}"))
+    await _checkpoint(journal)
+    while await stage.do(journal.tidy(time.time() + 1)):
+        pass
+    await journal.close()
+
+
 async def _checkpoint(journal: SqliteJournal) -> None:
     """What the writer does when it has nothing to do."""
     await journal._writer.look(lambda db: db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall())
@@ -133,7 +154,7 @@ def contents(db: Connection) -> Any:
     tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     if not tables:
         return None
-    rows = {name: [tuple(row) for row in db.execute(f"SELECT * FROM {name} ORDER BY 1, 2")] for name in tables}
+    rows = {name: sorted(map(repr, map(tuple, db.execute(f"SELECT * FROM {name}")))) for name in tables}
     return db.execute("PRAGMA user_version").fetchone()[0], rows
 
 
@@ -166,12 +187,11 @@ def sweep(
     every: int = 1,
     losses: Sequence[Loss] = LOSSES,
     lies: bool = False,
-    folder: Path | None = None,
 ) -> Figures:
     """Lose power after every act (or every so many), in every way, and open what is left."""
     figures = Figures(acts=len(told.acts))
     disk = Disk(lies=lies)
-    with tempfile.TemporaryDirectory(dir=folder) as where:
+    with tempfile.TemporaryDirectory(dir=_MEMORY) as where:
         for number, act in enumerate(told.acts, 1):
             disk.apply(act)
             if number % every and number != len(told.acts):
@@ -219,10 +239,11 @@ async def _go_on(place: Path) -> None:
     journal = await SqliteJournal.open(place / FILE)
     try:
         await journal.abandon_claims()
-        for run_id in ("dur_a", "dur_b", "dur_c", "dur_d"):
+        for run_id in ("dur_a", "dur_b", "dur_c", "dur_d", "dur_e", "dur_f"):
             await _is_whole(journal, run_id)
         for pause in (await journal.pending(10, None)).items:
-            await answered(journal, "1", pause.run_id, pause_id=pause.id)
+            for who in ("local:one", "local:two")[: quorum(pause.spec) - len(pause.votes)]:
+                await answered(journal, "1", pause.run_id, pause_id=pause.id, who=who)
         for run_id in await journal.runnable():
             await journal.finish(await claimed(journal, run_id, "a new one"), "completed", result="1")
         await journal.create_run(run_row("dur_new"))
@@ -233,7 +254,7 @@ async def _go_on(place: Path) -> None:
 
 async def _is_whole(journal: SqliteJournal, run_id: str) -> None:
     run = await journal.run(run_id)
-    if run is None:
+    if run is None or run.pruned_at is not None:
         return
     entries = {entry.n: entry for entry in await journal.load(run_id)}
     assert sorted(entries) == list(range(len(entries))), f"{run_id}: an entry has no predecessor: {sorted(entries)}"
@@ -242,6 +263,7 @@ async def _is_whole(journal: SqliteJournal, run_id: str) -> None:
         entry = entries[int(pause.slot)]
         is_closed = pause.outcome is not None
         assert is_closed == (entry.state != "started"), f"{pause.id} is {pause.outcome}, its call {entry.state}"
+        assert not (pause.votes and is_closed) or len(pause.votes) == 2, f"{pause.id} was decided by {pause.votes}"
     waits = bool(asked) and not any(pause.outcome for pause in asked)
     assert (run.status == "awaiting-input") == waits, f"{run_id} is {run.status}"
 
@@ -251,7 +273,7 @@ def prove(every: int, seed: int, folder: Path) -> dict[Durability, Figures]:
     for durability in ("full", "relaxed"):
         place = folder / durability
         place.mkdir()
-        done[durability] = sweep(tell(durability, place), durability, seed, every=every, folder=folder)
+        done[durability] = sweep(tell(durability, place), durability, seed, every=every)
     return done
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.proof.power import prove, sweep, tell
 
-EVERY = 7
+EVERY = 11
 
 
 def test_nothing_acknowledged_is_lost_and_nothing_is_half_there(tmp_path: Path) -> None:
