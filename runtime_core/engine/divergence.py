@@ -110,7 +110,8 @@ def words(tool: str, divergence: Divergence) -> str:
     elif divergence.failure is not None:
         what = f"{was} is recorded, but the handler failed before it made it again: {divergence.failure.message}"
     elif made is None:
-        what = f"{was} is recorded, but the handler did not make it again"
+        failed = f", it failed: {divergence.failure.message}" if divergence.failure is not None else ""
+        what = f"{was} is recorded, but the handler did not make it again{failed}"
     elif (made.kind, made.name) == (recorded.kind, recorded.name):
         what = f"{was} is recorded with other parameters than it was made with"
     else:

@@ -104,7 +104,7 @@ class RunDriver:
         self.notes: list[tuple[str, Any]] = []
         self.current: Leg | None = None
         self.is_timer_endless = False
-        self.is_replayed = False
+        self.has_replayed = asyncio.Event()
         self.open: dict[int, HandlerCall] = {}
         self._done: asyncio.Future[Outcome] | None = None
 
@@ -165,7 +165,7 @@ class RunDriver:
         self._end(Outcome(divergence=divergence))
 
     def replayed(self) -> None:
-        self.is_replayed = True
+        self.has_replayed.set()
 
     def settled(self) -> None:
         self._park_if_waiting()

@@ -220,6 +220,72 @@ def test_a_recorded_call_that_is_never_made_stops_the_run(
     assert (divergence.seq, divergence.made) == (1, None)
 
 
+GAPS = same(
+    """
+export default async (p, ctx) => {
+  const early = p.step ? ctx.step('early', () => { globalThis.gap = (globalThis.gap ?? 0) + 1; }) : ctx.callTool('early', {});
+  await ctx.fs.readRepoFile('amodal/tools/ok/handler.ts');
+  await ctx.callTool(p.second, {});
+  return [await early, globalThis.gap ?? 0];
+}
+""",
+    """
+import builtins
+
+def count():
+    builtins.gap = getattr(builtins, "gap", 0) + 1
+
+async def handler(p, ctx):
+    early = ctx.step("early", count) if p["step"] else ctx.call_tool("early", {})
+    await ctx.fs.read_repo_file("amodal/tools/ok/handler.ts")
+    await ctx.call_tool(p["second"], {})
+    return [await early, getattr(builtins, "gap", 0)]
+""",
+)
+
+
+@pytest.mark.parametrize("step", [True, False])
+def test_a_call_without_a_record_is_held_until_the_recorded_ones_were_made(
+    bench: Bench, language: str, step: bool
+) -> None:
+    """The process was lost while the first call was on its way; by now the second one has another name."""
+    driver = bench.driver(language, GAPS[language], params={"step": step, "second": "late"}, execute=name_of)
+    bench.wait(driver.leg())
+    driver.journal = [record for record in driver.journal if record.seq == 1]
+    driver.started = {}
+    driver.calls.clear()
+    driver.params = json.dumps({"step": step, "second": "later"})
+    divergence = bench.wait(driver.leg()).divergence
+    assert divergence is not None
+    assert divergence.made is not None
+    assert (divergence.seq, divergence.made.name) == (1, "later")
+    assert driver.calls == []
+    driver.started = {}
+    driver.params = json.dumps({"step": step, "second": "late"})
+    value, steps = bench.wait(driver.leg()).result
+    assert (value, steps if step else 2) == (None if step else "early", 2)
+
+
+def test_a_held_replay_says_when_it_is_over_and_goes_on_when_it_is_told(bench: Bench, language: str) -> None:
+    driver = _parked(bench, language, execute=name_of)
+    driver.answer(2, "yes")
+    driver.job["holds"] = True
+    driver.journal, gone = driver.journal[:1], driver.journal[1:]
+    driver.started = {}
+    driver.calls.clear()
+
+    async def held() -> Any:
+        leg = asyncio.ensure_future(driver.leg())
+        await driver.has_replayed.wait()
+        assert driver.calls == []
+        assert driver.current is not None
+        driver.current.go()
+        return (await leg).parked
+
+    assert list(bench.wait(held())) == [2]
+    assert [call.seq for call in driver.calls] == [gone[0].seq]
+
+
 def test_changed_parameters_are_noted_and_the_record_counts(bench: Bench, language: str) -> None:
     driver = _parked(bench, language, execute=name_of)
     _other_code(
