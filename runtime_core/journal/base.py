@@ -206,7 +206,7 @@ class Journal(Protocol):
         ...
 
     async def data_version(self) -> int:
-        """Changes whenever another process has written."""
+        """Changes whenever another process has written, or a leg of this one has closed a question and goes on."""
         ...
 
     async def tidy(self, before: float | None) -> bool:

@@ -43,6 +43,7 @@ class SqliteJournal:
         self._writer = Writer(db, path)
         self._readers = _Readers(path, durability, busy_ms)
         self._owners: set[str] = set()
+        self._told = 0
         self._housekeeping = Housekeeping()
 
     @classmethod
@@ -73,6 +74,7 @@ class SqliteJournal:
         self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = (), expired: Sequence[PauseRow] = ()
     ) -> None:
         await self._writer.write(lambda db: transactions.append(db, claim, entries, spans, expired))
+        self._told += len(expired)
 
     async def warn(self, run_id: str, warnings: Sequence[RunWarning]) -> None:
         await self._writer.write(lambda db: transactions.warn(db, run_id, warnings))
@@ -178,7 +180,7 @@ class SqliteJournal:
         return await self._writer.write(lambda db: self._housekeeping.step(db, before))
 
     async def data_version(self) -> int:
-        return await self._writer.look(lambda db: pragma(db, "data_version"))
+        return self._told + await self._writer.look(lambda db: pragma(db, "data_version"))
 
 
 class _Readers:

@@ -356,6 +356,21 @@ def test_a_question_expires_beside_a_call_that_goes_on(tmp_path: Path, handler: 
     play(story())
 
 
+def test_listeners_are_told_of_a_question_that_expires_while_its_run_goes_on(tmp_path: Path) -> None:
+    asked = "ctx.requestInput({question: 'Q', timeoutMs: 1000, onExpire: {value: 1}}), ctx.callTool('endless', {})"
+    repo = desk_of(tmp_path / "repo", {"ts": f"return Promise.all([{asked}]);"}, tools=("endless",))
+    repo.tool("endless", ts="await new Promise(r => ctx.signal.addEventListener('abort', r));", timeout=60000)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("ask", wait_s=0))["sessionId"]
+            closed = await desk.until("pause-closed", outcome="expired")
+            assert closed.wire["status"] == "running"
+            await desk.runtime.cancel(run_id, who="ann")
+
+    play(story())
+
+
 @both(
     """
 await Promise.race([ctx.callTool('endless', {}), ctx.sleepUntil(ctx.now() + 1100)]);
