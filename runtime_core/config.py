@@ -6,7 +6,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
@@ -161,12 +161,3 @@ _KEYS: Final[Mapping[str, Mapping[str, Callable[[Any], _Problem]]]] = {
     "development": {"strict": _flag, "replay_twice": _flag},
     "sandbox": {"shell_exec": _flag},
 }
-
-
-def defaults() -> dict[str, dict[str, Any]]:
-    """Every key that may be set, by table, with its default."""
-    flat = asdict(Settings())
-    return {
-        section: {key: flat[section][key] if section in flat else flat[key] for key in keys}
-        for section, keys in _KEYS.items()
-    }

@@ -9,7 +9,7 @@ from typing import Final
 
 from runtime_core.wire.codes import RuntimeFault
 
-_NETWORK: Final = frozenset(
+NETWORK: Final = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "9p", "ceph", "glusterfs", "lustre", "fuse.sshfs", "davfs", "ncpfs"}
 )
 
@@ -24,8 +24,8 @@ def prepare(folder: Path) -> None:
         raise _unusable(folder, f"it cannot be made ({error.strerror}). Choose another data folder") from error
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         raise _unusable(folder, "it is read-only. Give yourself write permission or choose another data folder")
-    kind = _file_system(folder)
-    if kind in _NETWORK:
+    kind = file_system(folder)
+    if kind in NETWORK:
         raise _unusable(folder, f"it is on a network file system ({kind}). Choose a folder on a local disk")
 
 
@@ -33,7 +33,7 @@ def _unusable(folder: Path, reason: str) -> RuntimeFault:
     return RuntimeFault("data_folder_unusable", f"{folder}: {reason}; nothing was stored.", file=str(folder))
 
 
-def _file_system(folder: Path) -> str | None:
+def file_system(folder: Path) -> str | None:
     """The type of the mount that holds ``folder``, where the system tells (Linux)."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text(errors="surrogateescape")

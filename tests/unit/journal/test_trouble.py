@@ -164,7 +164,7 @@ def test_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def network(_: Path) -> str:
         return "nfs4"
 
-    monkeypatch.setattr(folder, "_file_system", network)
+    monkeypatch.setattr(folder, "file_system", network)
     fault = fault_of_opening(tmp_path / "runtime.db")
     assert fault.code == "data_folder_unusable"
     assert "network file system (nfs4)" in fault.message
@@ -173,7 +173,7 @@ def test_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_file_system_of_a_folder_is_that_of_its_deepest_mount() -> None:
     if not Path("/proc/self/mountinfo").exists():
         pytest.skip("only Linux tells")
-    assert folder._file_system(Path("/proc/self")) == "proc"
+    assert folder.file_system(Path("/proc/self")) == "proc"
 
 
 def test_a_new_file_is_for_its_owner_only(tmp_path: Path) -> None:

@@ -1,0 +1,95 @@
+"""``export`` and ``import``: runs out of a data folder and into one, without a runtime on it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Generator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO
+
+from inbox_app.cli_session import DONE, Options, complain, say, say_json
+from inbox_app.gateway.base import GatewayError
+from runtime_core.journal.exporting import export, whole_file
+from runtime_core.journal.folder import prepare
+from runtime_core.journal.importing import import_runs
+from runtime_core.wire.codes import RuntimeFault
+
+
+def export_to(options: Options, target: Path, runs: Sequence[str]) -> int:
+    """Write runs to a file, or to the standard output for ``-``."""
+    with _faults():
+        if str(target) == "-":
+            count = export(_journal(options), runs, program_version(), _to_stdout)
+        else:
+            count = _to_file(options, target, runs)
+    if str(target) == "-":
+        if not options.as_json:
+            complain(f"{_runs(count)} exported")
+    elif options.as_json:
+        say_json({"file": str(target), "runs": count})
+    else:
+        say([f"{_runs(count)} exported to {target}"])
+    return DONE
+
+
+def _to_file(options: Options, target: Path, runs: Sequence[str]) -> int:
+    try:
+        with whole_file(target) as file:
+            return export(_journal(options), runs, program_version(), file.write)
+    except OSError as error:
+        raise GatewayError("VALIDATION_ERROR", f"{target} cannot be written: {error.strerror}.") from error
+
+
+def _to_stdout(text: str) -> None:
+    sys.stdout.buffer.write(text.encode())
+
+
+def import_from(options: Options, source: Path) -> int:
+    """Take runs in from a file, or from the standard input for ``-``."""
+    with _faults(), _opened(source) as file:
+        prepare(options.data)
+        done = import_runs(_journal(options), file, "standard input" if str(source) == "-" else str(source))
+    if options.as_json:
+        say_json({"runs": done.runs, "known": done.known})
+    else:
+        known = f"; {_runs(done.known)} of the file {'was' if done.known == 1 else 'were'} there already"
+        say([f"{_runs(done.runs)} imported" + (known if done.known else "")])
+    return DONE
+
+
+def program_version() -> str:
+    try:
+        return version("operator-inbox")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _journal(options: Options) -> Path:
+    return options.data / "runtime.db"
+
+
+@contextlib.contextmanager
+def _opened(source: Path) -> Generator[IO[bytes]]:
+    if str(source) == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        file = source.open("rb")
+    except OSError as error:
+        raise GatewayError("VALIDATION_ERROR", f"{source} cannot be read: {error.strerror}.") from error
+    with file:
+        yield file
+
+
+@contextlib.contextmanager
+def _faults() -> Generator[None]:
+    try:
+        yield
+    except RuntimeFault as fault:
+        raise GatewayError(fault.code, fault.message, fault.details) from fault
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"

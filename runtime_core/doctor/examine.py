@@ -1,0 +1,147 @@
+"""All checks of one data folder, in an order in which the first finding explains the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from runtime_core.config import Config
+from runtime_core.doctor import contents, folder
+from runtime_core.doctor.findings import Finding, in_megabytes, ok, problem, some, warning
+from runtime_core.journal.driver import Connection, DriverError, fault, pragma
+from runtime_core.journal.look import holder, look
+from runtime_core.journal.schema import FORMAT
+
+_FOLDER_CHECKS: Final[tuple[Callable[[Path], Iterator[Finding]], ...]] = (
+    folder.place,
+    folder.executor,
+    folder.privacy,
+    folder.leftovers,
+    folder.sizes,
+    folder.desk,
+)
+
+
+def examine(data: Path, config: Config) -> Sequence[Finding]:
+    """Everything there is to say. Changes nothing and never fails."""
+    found = [
+        warning("settings", told, "Correct it there; resources/docs/settings.md lists every key.")
+        for told in config.warnings
+    ]
+    if not data.exists():
+        return [*found, warning("folder-missing", f"There is no data folder at {data} yet.", "It is made when needed.")]
+    if not data.is_dir():
+        return [*found, problem("folder-missing", f"{data} is a file.", "Choose another data folder with --data.")]
+    for check in _FOLDER_CHECKS:
+        try:
+            found += check(data)
+        except OSError as error:
+            found.append(
+                problem("unreadable", f"{error.filename or data}: {error.strerror}.", "Check its permissions.")
+            )
+    return [*found, *_journal(data)]
+
+
+def _journal(data: Path) -> Iterator[Finding]:
+    file = data / "runtime.db"
+    try:
+        if not file.exists():
+            yield warning("journal-missing", f"There is no journal at {file} yet.", "It is made when needed.")
+        elif file.stat().st_size == 0:
+            yield warning("journal-empty", f"{file} is empty.", "It is made anew when needed.")
+        else:
+            with look(file) as db:
+                yield from _contents(db, data, file)
+    except DriverError as error:
+        yield _unreadable(file, error)
+    except OSError as error:
+        yield problem("unreadable", f"{error.filename or file}: {error.strerror}.", "Check permissions and free space.")
+
+
+def _contents(db: Connection, data: Path, file: Path) -> Iterator[Finding]:
+    found = pragma(db, "user_version")
+    tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()}
+    if found > FORMAT:
+        yield problem(
+            "newer-format",
+            f"{file} has format {found}, made by a newer version of this program, which reads up to format {FORMAT}.",
+            "Install the newer version, or choose another data folder.",
+        )
+        return
+    if found < FORMAT:
+        if "durable_run" not in tables:
+            yield problem("not-a-journal", f"{file} is not a journal.", "Move it away, or choose another data folder.")
+        else:
+            yield warning(
+                "older-format",
+                f"{file} has format {found}; its contents are checked when it has format {FORMAT}.",
+                "It is brought there, and a copy is made, when the folder is next used, for example by: list",
+            )
+        return
+    yield ok("format", f"{file} has format {FORMAT} and {in_megabytes(file.stat().st_size)}.")
+    for check in (*contents.CHECKS, _moving(data), _repositories, _versions(data)):
+        try:
+            yield from check(db)
+        except DriverError as error:
+            yield _unreadable(file, error)
+            return
+
+
+def _unreadable(file: Path, error: DriverError) -> Finding:
+    told = fault(file, error)
+    if told.code == "data_folder_busy":
+        return problem("locked", f"{file} is locked by another program.", "Close that program (a database browser?).")
+    return problem("damaged", f"{file} cannot be read: {error}.", contents.RESTORE)
+
+
+def _moving(data: Path) -> contents.Check:
+    def check(db: Connection) -> Iterator[Finding]:
+        rows = db.execute("SELECT id FROM durable_run WHERE status = 'running'").fetchall()
+        if rows and holder(data / "executor.lock") is None:
+            names = some([row[0] for row in rows])
+            yield warning(
+                "executor-died",
+                f"Runs were being executed when their process ended: {names}.",
+                "They go on when the folder is next used, for example by: list",
+            )
+
+    return check
+
+
+def _repositories(db: Connection) -> Iterator[Finding]:
+    rows = db.execute(
+        "SELECT repo, count(*) FROM durable_run WHERE finished_at IS NULL GROUP BY repo ORDER BY repo"
+    ).fetchall()
+    for repo, count in rows:
+        if not (Path(repo) / "amodal.json").is_file():
+            yield warning(
+                "repository-gone",
+                f"{count} runs that have not ended need the agent repository {repo}, which is not there.",
+                "Move it back, or cancel these runs.",
+            )
+
+
+def _versions(data: Path) -> contents.Check:
+    def check(db: Connection) -> Iterator[Finding]:
+        rows = db.execute(
+            "SELECT id, coalesce(resume_on, leg_revision, revision), resume_on IS NOT NULL FROM durable_run "
+            "WHERE finished_at IS NULL AND epoch > 0"
+        ).fetchall()
+        missing = [(run_id, chosen) for run_id, revision, chosen in rows if not (data / "versions" / revision).is_dir()]
+        needed = [run_id for run_id, chosen in missing if chosen]
+        if needed:
+            yield problem(
+                "code-missing",
+                f"The code that was chosen for these runs is not in {data / 'versions'}: {some(needed)}.",
+                "Resume them on the newest code, or cancel them.",
+            )
+        lost = [run_id for run_id, chosen in missing if not chosen]
+        if lost:
+            yield warning(
+                "code-missing",
+                f"The code these runs were executed with is not in {data / 'versions'}: {some(lost)}.",
+                "They go on with the code of their repository; nothing is to be done unless that was changed.",
+            )
+
+    return check
