@@ -1,6 +1,7 @@
-"""A process that runs a runtime until it is killed: ``python -m tests.crash.keeper DATA REPO start|answer …``.
+"""A process that runs a runtime until it is killed.
 
-Every change and the reply are a line of JSON on stdout.
+``python -m tests.crash.keeper DATA REPO start TOOL INPUT [TIMES] | answer SESSION VALUE | recover``: every change and
+every reply are a line of JSON on stdout, and the last one says that it waits.
 """
 
 from __future__ import annotations
@@ -28,12 +29,16 @@ async def keep(data: Path, repo: Path, command: str, *words: str) -> None:
     await runtime.open()
     runtime.subscribe(on_change)
     if command == "start":
-        reply = await runtime.run_tool(repo, words[0], words[1], who="ann")
+        tool, given, *times = words
+        for _ in range(int(times[0]) - 1 if times else 0):
+            say(reply=await runtime.run_tool(repo, tool, given, who="ann"))
+        reply = await runtime.run_tool(repo, tool, given, who="ann")
     elif command == "answer":
         reply = await runtime.answer(Answer(words[0], words[1], "ann"))
     else:
         reply = {"recovered": await runtime.recover()}
     say(reply=reply)
+    say(waits=True)
     await asyncio.Event().wait()
 
 

@@ -63,9 +63,14 @@ def keeper(data: Path, repo: Repo, *command: str) -> Generator[subprocess.Popen[
         process.wait()
 
 
-def lines(process: subprocess.Popen[str]) -> Iterator[Line]:
+def lines(process: subprocess.Popen[str], until: str | None = None) -> Iterator[Line]:
+    """What the process says, up to the first line that has ``until``."""
     assert process.stdout is not None
-    return map(json.loads, process.stdout)
+    for text in process.stdout:
+        line: Line = json.loads(text)
+        yield line
+        if until is not None and until in line:
+            return
 
 
 def ran(data: Path, tool: str) -> int:
