@@ -79,10 +79,9 @@ class DryRuns:
         ``sleeping`` (``wake_at``), ``complete``, ``failed``, ``diverged`` or ``cannot-tell`` (each with ``code`` and
         ``reason``). Raises `RuntimeFault` as `Runtime.answer` would; nothing is executed or stored.
         """
-        run = await self._known(answer.run_id)
-        known = await self._journal.pauses(run.id)
+        run, known, entries = await self._read(answer.run_id)
         pause = _decided(self._judge(run, known, answer), answer)
-        script = _answered(run, await self._journal.load(run.id), known, pause)
+        script = _answered(run, entries, known, pause)
         try:
             bundle = await self._code(run)
         except BundleError as error:
@@ -94,7 +93,10 @@ class DryRuns:
         return _wire(script, pause, ending, answer.who)
 
     async def check_all(self, bundle: Bundle, limit: int | None) -> AsyncGenerator[Verdict]:
-        """`check` of the runs of this repository, latest first, at most ``limit``."""
+        """Whether this code does what the runs of its repository did; changed parameters count.
+
+        Latest first, at most ``limit``.
+        """
         home = _real(bundle.root)
         left = float("inf") if limit is None else limit
         cursor: str | None = None
@@ -103,18 +105,16 @@ class DryRuns:
             for run in page.items:
                 if left > 0 and _real(run.repo) == home:
                     left -= 1
-                    yield await self.check(run, bundle)
+                    yield await self._check(run.id, bundle)
             cursor = page.next_cursor
             if cursor is None:
                 return
 
-    async def check(self, run: RunRow, bundle: Bundle) -> Verdict:
-        """Whether this code does what the journal of the run holds; changed parameters count."""
+    async def _check(self, run_id: str, bundle: Bundle) -> Verdict:
+        run, known, entries = await self._read(run_id)
         if run.pruned_at is not None:
             return Verdict(run, "skipped", f"its journal was removed at {iso(run.pruned_at)}")
-        known = await self._journal.pauses(run.id)
-        script = _script(run, await self._journal.load(run.id), known)
-        ending = await self._play(script, bundle, CHECK_S, strict=True)
+        ending = await self._play(_script(run, entries, known), bundle, CHECK_S, strict=True)
         if ending.kind in ("diverged", "unknown"):
             return Verdict(run, "diverged" if ending.kind == "diverged" else "cannot-tell", _message(ending))
         stand = stand_of(run, known)
@@ -128,13 +128,17 @@ class DryRuns:
     async def close(self) -> None:
         await self._hosts.close()
 
-    async def _known(self, run_id: str) -> RunRow:
+    async def _read(self, run_id: str) -> tuple[RunRow, Sequence[PauseRow], Sequence[Entry]]:
+        """A run with its questions and entries, all of the same moment. Raises `RuntimeFault` NOT_FOUND."""
         run = await self._journal.run(run_id)
-        if run is None:
-            raise RuntimeFault(
-                "NOT_FOUND", f"There is no session {run_id}. See the ids there are with: operator-inbox list --runs"
-            )
-        return run
+        while run is not None:
+            known, entries = await self._journal.pauses(run_id), await self._journal.load(run_id)
+            before, run = run, await self._journal.run(run_id)
+            if run is not None and _version(run) == _version(before):
+                return run, known, entries
+        raise RuntimeFault(
+            "NOT_FOUND", f"There is no session {run_id}. See the ids there are with: operator-inbox list --runs"
+        )
 
     async def _play(
         self, script: Script, bundle: Bundle, limit_s: float, *, moment: float | None = None, strict: bool

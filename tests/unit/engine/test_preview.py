@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -405,6 +406,29 @@ def test_parameters_that_the_same_code_makes_otherwise_cannot_be_told(tmp_path: 
             assert (await preview(desk, fixed, 1))["result"] == 1
 
     play(story())
+
+
+def test_what_is_over_by_now_goes_on_in_a_preview(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    ask = """
+const [first, second] = await Promise.all([ctx.requestInput('First?'),
+  ctx.requestInput({question: 'Second?', timeoutMs: 1100, onExpire: {value: 'nobody'}}),
+  ctx.sleepUntil(Date.now() + 1100)]);
+return [first.value, second.value];
+"""
+    repo.durable("ask", ts=ask)
+
+    async def wait() -> tuple[str, float]:
+        async with bench(repo, tmp_path / "data") as desk:
+            return (await desk.run("ask"))["sessionId"], time.time() + 1.2
+
+    async def story(run_id: str, late: float) -> None:
+        async with bench(repo, tmp_path / "data", execute=False) as desk:
+            await asyncio.sleep(late - time.time())
+            assert (await preview(desk, run_id, 1))["result"] == [1, "nobody"]
+            assert (await desk.detail(run_id))["run"]["status"] == "awaiting-input"
+
+    play(story(*play(wait())))
 
 
 def contents(folder: Path) -> dict[str, str]:
