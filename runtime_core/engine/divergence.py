@@ -119,14 +119,6 @@ def words(tool: str, divergence: Divergence) -> str:
     return f'tool "{tool}", call number {divergence.seq + 1}: {what}.'
 
 
-def judge(tool: str, divergence: Divergence) -> tuple[Code, str]:
-    return code_of(divergence), words(tool, divergence)
-
-
-def changed_question(tool: str, number: int) -> str:
-    return f'tool "{tool}", call number {number + 1}: the question is not the one that was shown.'
-
-
 async def find(
     journal: Journal, run: RunRow, revision: str, names: Sequence[str], path: SlotPath, divergence: Divergence
 ) -> Found:
