@@ -328,3 +328,36 @@ def test_an_approval_of_nothing_is_refused(tmp_path: Path, code: dict[str, str])
             assert "prompt is missing" in outcome["reason"]
 
     play(story())
+
+
+@pytest.mark.parametrize("language", ["ts", "py"])
+def test_a_question_beside_a_subagent_is_asked_once_its_reply_is_recorded(tmp_path: Path, language: str) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.agent("reviewer")
+    model = repo.script({"agent": "reviewer", "text": "looks fine"})
+    repo.durable(
+        "top",
+        agents=("reviewer",),
+        ts="const [a, b] = await Promise.all([ctx.requestInput({question: 'Go on?'}), "
+        "ctx.callSubagent('reviewer', 'Review.')]); return [a.value, b];"
+        if language == "ts"
+        else None,
+        py="import asyncio\n"
+        "question, reply = ctx.request_input({'question': 'Go on?'}), ctx.call_subagent('reviewer', 'Review.')\n"
+        "a, b = await asyncio.gather(question, reply)\n"
+        "return [a['value'], b]"
+        if language == "py"
+        else None,
+    )
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data", model=model) as desk:
+            reply = await desk.run("top")
+            spans = await desk.spans(reply["session_id"])
+            assert (spans["1"]["kind"], spans["1"]["state"]) == ("subagent", "ok")
+        async with bench(repo, tmp_path / "data", model="scripted:/nowhere") as desk:
+            assert (await desk.runtime.pending(who="ann"))["total"] == 1
+            answered = await desk.answer(reply["session_id"], "yes")  # its model could not be asked again
+            assert answered["result"] == ["yes", "looks fine"]
+
+    play(story())

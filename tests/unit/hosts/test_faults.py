@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from runtime_core.hosts import leg
+from runtime_core.hosts.supervisor import HandlerHosts
 from tests.unit.hosts.conftest import Bench, same
-from tests.unit.hosts.driver import RunDriver, nothing, until
+from tests.unit.hosts.driver import RunDriver, entry, nothing, until, write_tools
 
 EXITS = [
     ("ts", "export default async () => { process.exit(3) }"),
@@ -91,6 +93,37 @@ def test_whatever_is_printed_is_log_text(bench: Bench, kind: str, source: str, t
     for text in texts:
         assert text in printed
     assert bench.is_alive(kind)
+
+
+def test_output_that_names_no_run_is_told_with_the_repository(tmp_path: Path, language: str) -> None:
+    source = same(
+        "import fs from 'node:fs'; export default async (p, ctx) => { fs.writeSync(1, 'below the console'); await ctx.callTool('t', {}) }",
+        "import os\nasync def handler(p, ctx): os.write(1, b'below the console'); await ctx.call_tool('t', {})",
+    )[language]
+    repo = write_tools(tmp_path / "repo", {f"t.{language}": source})
+    told: list[tuple[object, ...]] = []
+
+    def stray(*said: object) -> None:
+        told.append(said)
+
+    async def endless(_: object) -> None:
+        await asyncio.Future()
+
+    async def story() -> None:
+        hosts = HandlerHosts(tmp_path / "cache", stray)
+        drivers = [RunDriver(hosts, repo, entry(f"t.{language}"), durable=False, execute=endless) for _ in range(2)]
+        legs = [asyncio.create_task(driver.leg()) for driver in drivers]
+        await until(lambda: bool(told))
+        await hosts.close()
+        await asyncio.gather(*legs)
+        for driver in drivers:
+            for task in driver.executing.values():
+                task.cancel()
+
+    asyncio.run(story())
+    root, named, kind, value = told[0]
+    assert (root, named, kind) == (repo.root, {"ts": "typescript", "py": "python"}[language], "console")
+    assert "below the console" in str(value)
 
 
 def test_a_flood_of_lines_is_cut_and_long_lines_are_shortened(bench: Bench, language: str) -> None:
