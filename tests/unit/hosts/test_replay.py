@@ -260,7 +260,7 @@ def test_a_call_without_a_record_is_held_until_the_recorded_ones_were_made(
     assert divergence.made is not None
     assert (divergence.seq, divergence.made.name) == (1, "later")
     assert driver.calls == []
-    driver.started = {}
+    driver.journal, driver.started = driver.journal[:1], {}
     driver.params = json.dumps({"step": step, "second": "late"})
     value, steps = bench.wait(driver.leg()).result
     assert (value, steps if step else 2) == (None if step else "early", 2)
