@@ -13,6 +13,7 @@ import pytest
 
 from inbox_app.gateway.base import Answer, Batch, GatewayError, Start
 from inbox_app.gateway.embedded import EmbeddedGateway
+from runtime_core.wire.json import dumps
 
 DESK = Path(__file__).parents[2] / "e2e" / "fixtures" / "desk"
 ASK = Start(tool="ask_name", input="{}", repository=str(DESK))
@@ -108,6 +109,21 @@ def test_a_call_has_its_grace_when_the_gateway_closes(tmp_path: Path, grace_s: f
         return found.run.status
 
     assert asyncio.run(asyncio.wait_for(main(), 50)) == status
+
+
+def test_a_preview_tells_what_would_follow_and_refuses_as_an_answer_would(tmp_path: Path) -> None:
+    async def story(gateway: EmbeddedGateway) -> None:
+        pause = (await gateway.start(ASK)).pause
+        assert pause is not None
+        found = await gateway.preview(Answer(pause.run_id, 12345678901234567890, pause.id))
+        assert (found.kind, found.run_id, found.pause_id, found.calls) == ("complete", pause.run_id, pause.id, ())
+        assert "12345678901234567890" in dumps(found.result)
+        with pytest.raises(GatewayError) as refused:
+            await gateway.preview(Answer(pause.run_id, 1, pause.id, "another fingerprint"))
+        assert refused.value.code == "content_changed"
+        assert [waiting.id for waiting in (await gateway.pending()).items] == [pause.id]
+
+    told(tmp_path, story)
 
 
 def test_changes_arrive_in_batches(tmp_path: Path) -> None:

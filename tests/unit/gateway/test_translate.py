@@ -133,3 +133,15 @@ def test_odd_fields_of_a_call_never_fail(wire: dict[str, Any]) -> None:
     for text in (call.id, call.kind, call.name, call.parent or "", call.code or "", call.message or ""):
         assert isinstance(text, str)
     assert call.state == "unknown"
+
+
+def test_a_preview() -> None:
+    call = {"kind": "sleep", "name": "sleepUntil", "params": 1, "path": ["top"], "due": "2026-01-01T00:00:00Z"}
+    outcome = {"kind": "sleeping", "wake_at": "2026-01-01T00:00:00Z"}
+    reply = {"session_id": "dur_1", "pause_id": "dur_1.0", "outcome": outcome, "calls": [call], "result": None}
+    found = translate.preview(reply, "Built-in")
+    assert (found.kind, found.run_id, found.pause_id, found.wake_at) == ("sleeping", "dur_1", "dur_1.0", 1767225600.0)
+    (next_call,) = found.calls
+    assert (next_call.kind, next_call.path, next_call.due) == ("sleep", ("top",), 1767225600.0)
+    odd = translate.preview({"outcome": {"kind": "question", "pause": {"pause_id": "p"}}}, "Built-in")
+    assert (odd.kind, odd.pause and odd.pause.id, odd.calls) == ("question", "p", ())
