@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import shutil
 import tempfile
 import time
@@ -24,6 +25,8 @@ from runtime_core.approvals.answering import judge, recorded
 from runtime_core.approvals.questions import fingerprint, question
 from runtime_core.journal import answers, transactions
 from runtime_core.journal.base import Answer, Claim, Fenced, Journal
+from runtime_core.journal.exporting import export
+from runtime_core.journal.importing import Imported, import_runs
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import dumps, loads
@@ -479,6 +482,23 @@ async def _open_sqlite(path: Path) -> Journal:
 
 class SqliteMachine(Machine):
     open_at = staticmethod(_open_sqlite)
+
+    @rule()
+    def move_house(self) -> None:
+        """All runs are exported, and imported somewhere else, twice."""
+        lines: list[str] = []
+        assert export(self.place / "runtime.db", [], "1", lines.append) == len(self.models)
+        self.do(self.journal.close())
+        self.lives += 1
+        self.place = Path(self.folder.name) / str(self.lives)
+        self.place.mkdir()
+        source = "".join(lines).encode()
+        for expected in (Imported(len(self.models), 0), Imported(0, len(self.models))):
+            assert import_runs(self.place / "runtime.db", io.BytesIO(source), "runs.jsonl") == expected
+        for model in self.models.values():
+            model.status = "runnable" if model.status == "running" else model.status
+        self.events = 0
+        self.reopen()
 
 
 BACK_ENDS: Final[Sequence[type[Machine]]] = [SqliteMachine]
