@@ -16,7 +16,7 @@ from inbox_app.models.wording import clock
 from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.tokens import Role
 
-Act: TypeAlias = Literal["undo", "rest", "retry", "reload", "next", "correct"]
+Act: TypeAlias = Literal["undo", "rest", "retry", "reload", "next", "correct", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,9 @@ class BarState:
     send: str | None = None
     can_send: bool = False
 
+
+Kept: TypeAlias = Literal["", "pick", "text"]
+"""What an operator prepared for a question that is closed."""
 
 SEND_KEYS: Final = "Ctrl+Enter"
 NOTHING: Final = BarState("circle-check", "muted", "")
@@ -113,57 +116,68 @@ def changed() -> BarState:
     return BarState("git-compare", "due", text, right=Button(translate("DecisionBar", "Show it again"), "reload"))
 
 
-def elsewhere(decision: Decision, *, typed: bool = False) -> BarState:
-    by = short_label(decision.by) or translate("DecisionBar", "somebody")
-    answer = short_label(values.compact(decision.value, 60))
-    if decision.at is None:
-        text = translate("DecisionBar", "Answered by {name}: {answer}. {kept}")
-        return BarState("user-check", "answered", text.format(name=by, answer=answer, kept=_kept(typed)))
-    text = translate("DecisionBar", "Answered by {name} at {time}: {answer}. {kept}")
-    return BarState(
-        "user-check", "answered", text.format(name=by, answer=answer, time=clock(decision.at), kept=_kept(typed))
+def elsewhere(decision: Decision, kept: Kept = "pick") -> BarState:
+    text = translate("DecisionBar", "Answered by {name}: {answer}. {kept}")
+    if decision.at is not None:
+        text = translate("DecisionBar", "Answered by {name} at {time}: {answer}. {kept}")
+    text = text.format(
+        name=short_label(decision.by) or translate("DecisionBar", "somebody"),
+        answer=short_label(values.compact(decision.value, 60)),
+        time=clock(decision.at or 0.0),
+        kept=_kept(kept),
     )
+    return BarState("user-check", "answered", text.strip())
 
 
 def closed(
-    decision: Decision | None, following: Pause | None = None, *, typed: bool = False, late: bool = False
+    decision: Decision | None, following: Pause | None = None, kept: Kept = "pick", *, late: bool = False
 ) -> BarState:
     """The question was closed by somebody else, or by nobody; ``following`` is what its run asks now.
 
-    ``typed``: its answer is written, not picked. ``late``: this operator's came after the deadline.
+    ``late``: this operator's answer came after the deadline.
     """
-    state = _closed(decision, typed=typed, late=late)
+    state = _closed(decision, kept, late=late)
     return state if following is None else replace(state, right=_next(following))
 
 
-def _closed(decision: Decision | None, *, typed: bool, late: bool) -> BarState:
+def _closed(decision: Decision | None, kept: Kept, *, late: bool) -> BarState:
     if decision is None or decision.outcome == "superseded":
-        text = translate("DecisionBar", "The run no longer asks this. {kept}").format(kept=_kept(typed))
+        text = translate("DecisionBar", "The run no longer asks this. {kept}").format(kept=_kept(kept)).strip()
         return BarState("copy-minus", "muted", text)
     if decision.outcome == "expired":
-        return expired(decision.at, decision.on_expire, typed=typed, late=late)
+        return expired(decision.at, decision.on_expire, kept, late=late)
     if decision.outcome == "cancelled":
         return BarState("circle-x", "expired", translate("DecisionBar", "This run was cancelled. Nothing was sent"))
-    return elsewhere(decision, typed=typed)
+    return elsewhere(decision, kept)
 
 
-def _kept(typed: bool) -> str:
-    return translate("DecisionBar", "Your text is kept") if typed else translate("DecisionBar", "Your pick is kept")
+def _kept(kept: Kept) -> str:
+    if not kept:
+        return ""
+    return (
+        translate("DecisionBar", "Your text is kept")
+        if kept == "text"
+        else translate("DecisionBar", "Your pick is kept")
+    )
+
+
+def _prepared(wish: Wish) -> Kept:
+    return "text" if wish.typed else "pick"
 
 
 def _next(pause: Pause) -> Button:
     return Button(translate("DecisionBar", "Next question"), "next", pause_id=pause.id)
 
 
-def expired(at: float | None, on_expire: Json, *, typed: bool = False, late: bool = False) -> BarState:
+def expired(at: float | None, on_expire: Json, kept: Kept = "", *, late: bool = False) -> BarState:
     """Nobody answered in time; ``late``: an answer was sent, and refused."""
     when = translate("DecisionBar", "Expired")
     if at is not None:
         when = translate("DecisionBar", "Expired {time}").format(time=clock(at))
-    text = translate("DecisionBar", "{when}: {then}. {kept}")
+    text = translate("DecisionBar", "{when}: {then}. {kept}") if kept else translate("DecisionBar", "{when}: {then}")
     if late:
         text = translate("DecisionBar", "{when}: your answer came too late and was not counted. {kept}")
-    return BarState("timer-off", "expired", text.format(when=when, then=then(on_expire), kept=_kept(typed)))
+    return BarState("timer-off", "expired", text.format(when=when, then=then(on_expire), kept=_kept(kept)))
 
 
 def voted(votes: Votes) -> BarState:
@@ -171,6 +185,12 @@ def voted(votes: Votes) -> BarState:
     left = votes.needed - votes.given
     text = translate("DecisionBar", "Your answer is counted, {given} of {needed}. {left} more to decide")
     return BarState("users", "waiting", text.format(given=votes.given, needed=votes.needed, left=max(left, 0)))
+
+
+def stopped() -> BarState:
+    """The run of the question stopped as diverged: it takes no answer until it goes on."""
+    text = translate("DecisionBar", "The run stopped: its code no longer fits. It takes answers when it goes on")
+    return BarState("git-compare", "failed", text, right=Button(translate("DecisionBar", "See what differs"), "run"))
 
 
 def not_yours(reason: str) -> BarState:
@@ -186,16 +206,18 @@ def _unseen(lines: int) -> str:
 def _refused(item: Sending) -> BarState:
     if item.refusal == "changed":
         return changed()
+    if item.refusal == "elsewhere" and item.details.get("status") == "diverged":
+        return stopped()
     if item.refusal == "elsewhere":
         by = item.details.get("answered_by")
         if by:
             text = translate("DecisionBar", "Answered by {name}. {kept}")
-            text = text.format(name=short_label(str(by)), kept=_kept(item.wish.typed))
+            text = text.format(name=short_label(str(by)), kept=_kept(_prepared(item.wish)))
             return BarState("user-check", "answered", text)
         return BarState("user-check", "muted", item.message)
     if item.refusal == "expired":
         pause = item.wish.pause
-        return expired(pause.expires_at, pause.on_expire, typed=item.wish.typed, late=True)
+        return expired(pause.expires_at, pause.on_expire, _prepared(item.wish), late=True)
     if item.refusal == "cancelled":
         return BarState(
             "circle-x", "expired", item.message or translate("DecisionBar", "This run was cancelled. Nothing was sent")
@@ -203,6 +225,9 @@ def _refused(item: Sending) -> BarState:
     if item.refusal == "not-yours":
         return not_yours(item.message)
     text = translate("DecisionBar", "Not taken. {reason}").format(reason=item.message)
+    if item.code == "edits_invalid":
+        again = translate("DecisionBar", "Correct the edit")
+        return BarState("triangle-alert", "failed", text, right=Button(again, "correct"))
     return BarState("triangle-alert", "failed", text, right=Button(translate("DecisionBar", "Answer again"), "reload"))
 
 

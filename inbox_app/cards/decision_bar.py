@@ -63,6 +63,7 @@ class DecisionBar(QWidget):
     undo_requested = Signal()
     retry_requested = Signal()
     next_requested = Signal(str)
+    run_requested = Signal()
     reload_requested = Signal()
     rest_requested = Signal()
     correct_requested = Signal()
@@ -364,6 +365,8 @@ class DecisionBar(QWidget):
                 self.send()
             case "reload":
                 self.reload_requested.emit()
+            case "run":
+                self.run_requested.emit()
             case "next":
                 self.next_requested.emit(button.pause_id)
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from inbox_app.cards.field_row import FieldRow
 from inbox_app.cards.payload_part import Payload
-from inbox_app.gateway import values
+from inbox_app.gateway import schemas, values
 from inbox_app.gateway.base import Json
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON_ROW, SPACE_1, SPACE_3, SPACE_4
@@ -36,6 +36,8 @@ class EditPanel(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._original: Json = None
+        self._schema: Json = None
+        self._refusal = ""
         self._rows: dict[str, FieldRow] = {}
         self._form: QWidget | None = None
         self._about = PlainLabel(self.tr("Editing a copy. The original is kept."), theme, "meta", "muted", self)
@@ -50,9 +52,11 @@ class EditPanel(QWidget):
         self._revert.clicked.connect(self._on_revert)
         self._build()
 
-    def show_value(self, original: Json, edited: str | None) -> None:
-        """``edited`` is JSON text prepared earlier, possibly not (yet) valid."""
+    def show_value(self, original: Json, edited: str | None, schema: Json = None) -> None:
+        """``edited`` is JSON text prepared earlier, possibly not (yet) valid. An edited copy has to fit ``schema``."""
         self._original = original
+        self._schema = schema
+        self._refusal = ""
         self._load(original, edited)
 
     def value(self) -> Json:
@@ -61,6 +65,11 @@ class EditPanel(QWidget):
             return values.parse(self._json.text())
         edited = {key: row.value() for key, row in self._rows.items()}
         return edited if any(row.is_changed for row in self._rows.values()) else self._original
+
+    def show_refusal(self, problem: str) -> None:
+        """What the runtime found wrong with the edited copy, the path first; shown until it is changed."""
+        self._refusal = problem
+        self._refresh()
 
     def problem_field(self) -> str:
         """What is wrong, by name."""
@@ -87,16 +96,25 @@ class EditPanel(QWidget):
 
     def problem(self) -> str:
         try:
-            self.value()
+            value = self.value()
         except values.BadJsonError as error:
             return str(error)
-        return ""
+        return self._misfit(value)
+
+    def _misfit(self, value: Json) -> str:
+        """What about a changed value breaks the rules of the question."""
+        if self._refusal or self._schema is None or not self._differs(value):
+            return self._refusal
+        return schemas.problem(self._schema, value)
+
+    def _differs(self, value: Json) -> bool:
+        return values.canonical(value) != values.canonical(self._original)
 
     @property
     def is_changed(self) -> bool:
         """Whether there is something to send; something that is not valid counts as changed."""
         try:
-            return values.canonical(self.value()) != values.canonical(self._original)
+            return self._differs(self.value())
         except values.BadJsonError:
             return True
 
@@ -223,11 +241,14 @@ class EditPanel(QWidget):
 
     @Slot()
     def _on_changed(self) -> None:
+        self._refusal = ""
         self._refresh()
         self.changed.emit()
 
     def _refresh(self) -> None:
         problem = self.problem()
+        for key, row in self._rows.items():
+            row.set_misfit(problem if schemas.is_about(problem, key) else "")
         hidden = [row for row in self._rows.values() if row.hidden_count] if self.shows_form else []
         self.banner.show_count(sum(row.hidden_count for row in hidden), hidden[0].key if hidden else "")
         self._json.set_wrong(bool(problem) and not self.shows_form)

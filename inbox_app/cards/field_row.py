@@ -34,6 +34,7 @@ class FieldRow(QWidget):
         self._theme = theme
         self._key = key
         self._original = original
+        self._misfit = ""
         self._line: LineField | None = None
         self._area: TextArea | None = None
         self._check: CheckBox | None = None
@@ -104,7 +105,13 @@ class FieldRow(QWidget):
             self.value()
         except values.BadJsonError as error:
             return str(error)
-        return ""
+        return self._misfit
+
+    def set_misfit(self, problem: str) -> None:
+        """What is wrong with the field beyond its type, by the rules of the question."""
+        if problem != self._misfit:
+            self._misfit = problem
+            self._refresh()
 
     def focus_field(self) -> None:
         field = self._line or self._area or self._check

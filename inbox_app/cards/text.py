@@ -8,6 +8,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from inbox_app.cards.base import Card, Picked, short_label
+from inbox_app.gateway import schemas
 from inbox_app.gateway.base import Pause
 from inbox_app.state.drafts import Draft
 from inbox_app.theme.theme import Theme
@@ -43,7 +44,14 @@ class TextCard(Card):
         text = self._field.text()
         if not text:
             return self.tr("Write an answer to send")
-        return self.tr("Only blanks: write an answer to send") if is_blank(text) else ""
+        if is_blank(text):
+            return self.tr("Only blanks: write an answer to send")
+        return self.tr("Correct the answer to send") if self._misfit() else ""
+
+    def _misfit(self) -> str:
+        """What breaks the rules of the question; they are for the text only where there is nothing to edit."""
+        text = self._field.text()
+        return "" if self._pause.allow_edits or is_blank(text) else schemas.problem(self._pause.schema, text)
 
     def restore(self, draft: Draft) -> None:
         self._field.blockSignals(True)
@@ -66,8 +74,11 @@ class TextCard(Card):
             self.tr("1 hidden character, sent as typed"),
             self.tr("%n hidden characters, sent as typed", "", count),
         )
-        self._notice.setText(one if count == 1 else many)
-        self._notice.setVisible(count > 0)
+        misfit = self._misfit()
+        self._field.set_wrong(bool(misfit))
+        self._notice.set_role("failed" if misfit else "due")
+        self._notice.setText(misfit or (one if count == 1 else many))
+        self._notice.setVisible(count > 0 or bool(misfit))
 
     @Slot()
     def _on_text_changed(self) -> None:

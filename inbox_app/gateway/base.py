@@ -60,8 +60,8 @@ class Pause:
     ``options`` is None if none were given (an empty tuple if an empty list was). ``path`` holds the names from the top
     tool down to the asker. ``eligible`` says whether this operator may answer, ``reason`` why not. ``on_expire`` is
     ``"fail"`` or ``{"value": …}``. ``cut_off``: the call an attention is about. ``schema`` (JSON Schema) is for the
-    edits, or for the text if there is nothing to edit. ``code_changed``: since this was asked. ``raw`` is the pause
-    object as the runtime gave it, unknown fields included.
+    edits, or for the text if there is nothing to edit. ``code_changed``: since this was asked. ``stopped``: its run
+    is diverged and takes no answer. ``raw`` is the pause object as the runtime gave it, unknown fields included.
     """
 
     id: str
@@ -87,6 +87,7 @@ class Pause:
     cut_off: CutOff | None = None
     schema: Json = None
     code_changed: bool = False
+    stopped: bool = False
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
 
     def is_over(self, now: float) -> bool:
@@ -118,12 +119,59 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """One call of a divergence, as a handler writes it; ``arguments`` is shortened JSON, "" if it is not known."""
+
+    call: str
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """A replay that met another call than the recorded one. ``code``: replay-diverged or content_changed.
+
+    ``tool`` names the handler, ``call`` its call (the id of `Call`). ``attempted`` None: it made none. ``path`` is
+    where the arguments differ first, "" if it is not known; ``was`` and ``now`` are shortened JSON, "" for nothing.
+    ``old`` and ``new`` are the digests of the code that recorded the call and of the code that ran now.
+    """
+
+    code: str
+    tool: str
+    call: str
+    recorded: Side | None
+    attempted: Side | None
+    path: str
+    was: str
+    now: str
+    old: str
+    new: str
+
+    @property
+    def is_same_code(self) -> bool:
+        return self.old == self.new
+
+
+@dataclass(frozen=True, slots=True)
+class CodeVersion:
+    """Code a run ran on, from leg ``leg`` on. ``stored``: it can be gone on with. ``old``: it recorded what is open."""
+
+    revision: str
+    leg: int
+    at: float | None
+    stored: bool
+    old: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run. ``status`` is a word of the contract (decision 15); ``error`` has ``code`` and ``message``.
 
+    ``divergence`` is what ``error`` says of a replay that met other code.
+
     Code versions are digests: ``revision`` when it started, ``leg_revision`` of its last leg, ``resume_on`` the one
     somebody chose to go on with. ``code_changed``: the present code is another than that of the last leg.
-    ``pruned_at``: when retention took its journal away. ``warnings`` are sentences.
+    ``pruned_at``: when retention took its journal away. ``warnings`` are sentences. ``versions``, oldest first, are
+    told only of a run that is asked for.
     """
 
     id: str
@@ -137,6 +185,7 @@ class Run:
     input: Json = None
     result: Json = None
     error: Mapping[str, Any] | None = None
+    divergence: Divergence | None = None
     wake_at: float | None = None
     revision: str = ""
     leg_revision: str = ""
@@ -144,7 +193,13 @@ class Run:
     code_changed: bool = False
     pruned_at: float | None = None
     warnings: tuple[str, ...] = ()
+    versions: tuple[CodeVersion, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+
+    @property
+    def old_code(self) -> str:
+        """The digest of the code that recorded its open calls, if it is another than the present and stored."""
+        return next((one.revision for one in self.versions if one.old and one.stored), "")
 
     @property
     def finished(self) -> bool:

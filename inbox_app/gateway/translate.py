@@ -13,8 +13,10 @@ from typing import Any, cast, get_args
 from inbox_app.gateway.base import (
     Call,
     CallState,
+    CodeVersion,
     CutOff,
     Decision,
+    Divergence,
     NextCall,
     Option,
     Outcome,
@@ -22,6 +24,7 @@ from inbox_app.gateway.base import (
     Preview,
     Run,
     RunDetail,
+    Side,
     Votes,
 )
 
@@ -58,6 +61,7 @@ def pause(wire: Wire, connection: str, me: str = "") -> Pause:
         cut_off=_cut_off(wire),
         schema=wire.get("schema"),
         code_changed=wire.get("code_changed") is True,
+        stopped=wire.get("status") == "diverged",
         raw=wire,
     )
 
@@ -96,6 +100,7 @@ def run(wire: Wire, connection: str) -> Run:
         input=wire.get("input"),
         result=wire.get("result"),
         error=cast("Mapping[str, Any]", error) if isinstance(error, dict) else None,
+        divergence=_divergence(cast("Wire", error)) if isinstance(error, dict) else None,
         wake_at=seconds(wire.get("wake_at")),
         revision=_text(wire.get("revision")),
         leg_revision=_text(wire.get("leg_revision")),
@@ -103,6 +108,7 @@ def run(wire: Wire, connection: str) -> Run:
         code_changed=wire.get("code_changed") is True,
         pruned_at=seconds(wire.get("pruned_at")),
         warnings=_warnings(wire.get("warnings")),
+        versions=_versions(wire.get("revisions")),
         raw=wire,
     )
 
@@ -230,6 +236,49 @@ def _cut_off(wire: Wire) -> CutOff | None:
         name=_text(call.get("name")),
         began_at=seconds(call.get("started_at")),
         params=cast("dict[str, Any]", context).get("params") if isinstance(context, dict) else None,
+    )
+
+
+def _divergence(error: Wire) -> Divergence | None:
+    """The structured part of a run's error; None for errors of another kind."""
+    if "recorded" not in error:
+        return None
+    difference = error.get("difference")
+    first: Wire = cast("Wire", difference) if isinstance(difference, dict) else dict[str, Any]()
+    return Divergence(
+        code=_text(error.get("code")),
+        tool=_text(error.get("tool")),
+        call=_text(error.get("call")),
+        recorded=_side(error.get("recorded")),
+        attempted=_side(error.get("attempted")),
+        path=_text(first.get("path")),
+        was=_text(first.get("recorded")),
+        now=_text(first.get("attempted")),
+        old=_text(error.get("recorded_revision")),
+        new=_text(error.get("revision")),
+    )
+
+
+def _side(value: Any) -> Side | None:
+    if not isinstance(value, dict):
+        return None
+    side = cast("Wire", value)
+    return Side(_text(side.get("call") or side.get("name") or side.get("kind")), _text(side.get("arguments")))
+
+
+def _versions(value: Any) -> tuple[CodeVersion, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(_version(cast("Wire", item)) for item in cast("list[Any]", value) if isinstance(item, dict))
+
+
+def _version(wire: Wire) -> CodeVersion:
+    return CodeVersion(
+        revision=_text(wire.get("revision")),
+        leg=_size(wire.get("leg")),
+        at=seconds(wire.get("at")),
+        stored=wire.get("stored") is True,
+        old=wire.get("old") is True,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from PySide6.QtCore import QCoreApplication
 
 from inbox_app.gateway.base import Call
+from inbox_app.models.outcome_words import outcome
 from inbox_app.state.calls import Calls, Node, is_waiting
 from inbox_app.theme.tokens import Role
 from inbox_app.widgets.hidden_text import reveal
@@ -56,6 +57,9 @@ def state(calls: Calls, node: Node) -> State:
         return State("unlink", "due", translate("calls", "its parent is below it"))
     if node.mark == "duplicate":
         return State("copy", "due", translate("calls", "second call with id {id}").format(id=_short(call.id)))
+    ended = outcome(calls.outcomes.get(call.id, "")) if asks_person(call) and call.ended_at is not None else None
+    if ended is not None:
+        return State(ended.icon, ended.role, ended.word.lower())
     if is_waiting(call):
         if call.kind in ("sleep", "timer"):
             return State("moon", "waiting", translate("calls", "sleeping"))
@@ -66,6 +70,8 @@ def state(calls: Calls, node: Node) -> State:
         return _failed(call)
     if call.state in ("running", "waiting"):
         return State("circle-dashed", "text", translate("calls", "running"))
+    if call.code == "pause_superseded":
+        return State("copy-minus", "expired", translate("calls", "superseded"))
     if call.state == "cancelled":
         return State("circle-x", "expired", translate("calls", "cancelled"))
     if call.state == "unknown":

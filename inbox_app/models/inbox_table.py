@@ -10,6 +10,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QCoreApplication, QObject
 
 from inbox_app.models.deadline_words import then_short
+from inbox_app.models.outcome_words import outcome
 from inbox_app.models.row_table import RowTable
 from inbox_app.models.wording import age, first_line, left, span
 from inbox_app.state.requests import Entry, Group, Header, Row
@@ -68,10 +69,8 @@ def _question(row: Entry) -> str:
 def _detail(row: Entry) -> str:
     pause = row.pause
     path = " › ".join(reveal(first_line(name)) for name in pause.path or (pause.tool,))
-    parts = [pause.connection, path]
-    if pause.expires_at is not None and not row.gone:
-        parts.append(reveal(then_short(pause.on_expire)))
-    return " · ".join(parts)
+    then = [reveal(then_short(pause.on_expire))] if pause.expires_at is not None and not row.gone else []
+    return " · ".join([pause.connection, *then, path])
 
 
 class _Closed(NamedTuple):
@@ -84,19 +83,17 @@ def _closed(row: Entry, now: float) -> _Closed | None:
     """How a question ended that is still listed; None while it may be answered or an answer is on its way."""
     translate = QCoreApplication.translate
     if not row.gone and not row.mark and row.pause.is_over(now):
-        return _Closed(translate("inbox", "Expired"), "expired", "timer-off")
+        return _Closed(translate("Outcome", "Expired"), "expired", "timer-off")
     if row.mark == "answered" and row.outcome in {"", "answered"}:
         return _Closed(translate("inbox", "Answered"), "answered", "circle-check")
     if not row.gone or (row.mark == "sending" and row.outcome in {"", "answered", "refused"}):
         return None
-    outcomes = {
-        "answered": _Closed(translate("inbox", "Elsewhere"), "muted", "user-x"),
-        "refused": _Closed(translate("inbox", "Refused"), "refused", "ban"),
-        "expired": _Closed(translate("inbox", "Expired"), "expired", "timer-off"),
-        "cancelled": _Closed(translate("inbox", "Cancelled"), "expired", "circle-x"),
-        "superseded": _Closed(translate("inbox", "Superseded"), "expired", "copy-minus"),
-    }
-    return outcomes.get(row.outcome, _Closed(translate("inbox", "No longer open"), "muted", "circle-minus"))
+    if row.outcome == "answered":
+        return _Closed(translate("inbox", "Elsewhere"), "muted", "user-x")
+    ended = outcome(row.outcome)
+    if ended is None:
+        return _Closed(translate("inbox", "No longer open"), "muted", "circle-minus")
+    return _Closed(ended.word, ended.role, ended.icon)
 
 
 def _icon(row: Entry, now: float) -> tuple[str, Role]:
@@ -109,6 +106,7 @@ def _icon(row: Entry, now: float) -> tuple[str, Role]:
         (row.mark == "failed", "triangle-alert", "failed"),
         (row.mark == "held", "undo-2", "held"),
         (row.mark == "sending", "arrow-up-right", "sent"),
+        (pause.stopped, "git-compare", "failed"),
         (pause.votes is not None and pause.votes.mine, "users", "waiting"),
         (not pause.eligible, "lock", "muted"),
         (pause.kind == "attention", "triangle-alert", "due"),
@@ -138,6 +136,8 @@ def _word(row: Entry, now: float) -> tuple[str, Role, str]:
         return translate("inbox", "Held {0}").format(rest), "held", "undo-2"
     if row.mark == "sending":
         return translate("inbox", "Sending"), "sent", "arrow-up-right"
+    if pause.stopped:
+        return translate("inbox", "Run stopped"), "failed", "git-compare"
     votes = translate("inbox", "{0} of {1}").format(pause.votes.given, pause.votes.needed) if pause.votes else ""
     if pause.votes is not None and pause.votes.mine:
         return translate("inbox", "Counted, {0}").format(votes), "waiting", "users"

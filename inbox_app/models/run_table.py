@@ -31,7 +31,7 @@ _ICONS: dict[str, tuple[str, Role]] = {
     "expired": ("timer-off", "expired"),
     "running": ("circle-dashed", "muted"),
     "sleeping": ("moon", "muted"),
-    "diverged": ("triangle-alert", "failed"),
+    "diverged": ("git-compare", "failed"),
     "needs-attention": ("triangle-alert", "due"),
     "awaiting-input": ("circle-pause", "waiting"),
 }
@@ -107,7 +107,8 @@ class RunTable(RowTable[RunRow]):
     def _place(self, run: Run, asked: Set[str], reading: str | None) -> _Place | None:
         if run.id == reading and run.id in self._places:
             return self._places[run.id]
-        if not run.finished and (run.status == "awaiting-input" or run.id in asked):
+        has_question = run.status == "awaiting-input" or run.id in asked
+        if not run.finished and has_question and run.status != "diverged":
             return None
         return (GROUPS.index("ended" if run.finished else "going"), -_moment(run), run.id)
 

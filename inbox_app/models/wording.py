@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
+SHORT = 12
+"""Characters of a digest that are enough to tell versions of code apart."""
 
 
 def span(seconds: float) -> str:

@@ -74,6 +74,8 @@ class Calls:
         self._above_waiting: set[int] | None = None
         self._open = 0
         self._worst = (0.0, ROOT)
+        self.outcomes: Mapping[str, str] = {}
+        """How questions ended (words of `Decision`), by the call that asked, as far as that is known."""
 
     def __len__(self) -> int:
         return len(self._nodes) - 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
@@ -103,6 +103,12 @@ class CallPane(QWidget):
             self._pending[f"{call.id}\n{call.parent}\n{call.kind}\n{call.name}"] = call
         if self._pending and not self._batch.isActive():
             self._batch.start()
+
+    def show_outcomes(self, outcomes: Mapping[str, str]) -> None:
+        """How the questions of the shown run ended, by the call that asked."""
+        if outcomes != self._model.calls.outcomes:
+            self._model.calls.outcomes = outcomes
+            self._view.viewport().update()
 
     def show_call(self, call_id: str) -> None:
         """Select a call by its id."""

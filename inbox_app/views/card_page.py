@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
@@ -12,11 +13,13 @@ from inbox_app.cards.base import Card
 from inbox_app.cards.payload_part import Payload
 from inbox_app.cards.registry import make_card
 from inbox_app.cards.votes_part import VotesPart
-from inbox_app.gateway.base import Json, Pause, RunDetail
+from inbox_app.gateway.base import Json, Pause, Run
 from inbox_app.state.seen import Seen
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import BUTTON, ICON_SMALL, SPACE_1, SPACE_2, SPACE_5, SPACE_6
-from inbox_app.widgets.empty_state import IconBox
+from inbox_app.theme.tokens import BUTTON, SPACE_1, SPACE_5, SPACE_6
+from inbox_app.views.divergence_part import WaysOn
+from inbox_app.views.run_acts import Acting
+from inbox_app.views.run_body import RunBody, WarningStrip
 from inbox_app.widgets.line_field import LineField
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.option_row import OUTSET
@@ -46,6 +49,7 @@ class CardPage(QScrollArea):
         self._question: MarkedLabel | None = None
         self._code_note: Strip | None = None
         self._votes: VotesPart | None = None
+        self._warnings: WarningStrip | None = None
         self._seen: dict[QWidget, Seen] = {}
         self._view = (0, 0)
         self._measure = QTimer(self)
@@ -71,9 +75,7 @@ class CardPage(QScrollArea):
         self._code_note = Strip(self._theme, "git-compare", self._page)
         self._code_note.show_words(
             self.tr("The code changed since this was asked"),
-            self.tr(
-                "The run is replayed on the new code before your answer reaches it. If it does not fit, it stops."
-            ),
+            self.tr("The run is replayed on the new code before your answer reaches it. If it does not fit, it stops."),
         )
         body.addLayout(self._inset(self._code_note))
         if pause.votes is not None:
@@ -92,6 +94,9 @@ class CardPage(QScrollArea):
             self._payload.show_value(pause.cut_off.params if pause.cut_off is not None else pause.context)
             self._payload.link.clicked.connect(self.payload_wanted)
             body.addLayout(self._inset(self._payload))
+        self._warnings = WarningStrip(self._theme, self._page)
+        self._warnings.hide()
+        body.addLayout(self._inset(self._warnings))
         self._finish(body)
         return card
 
@@ -102,22 +107,20 @@ class CardPage(QScrollArea):
         if self._votes is not None and pause.votes is not None:
             self._votes.show_votes(pause.votes)
 
-    def show_run(self, detail: RunDetail) -> None:
+    def show_warnings(self, warnings: Sequence[str]) -> None:
+        """Of the run that asks; below everything else, so that nothing moves."""
+        if self._warnings is not None and warnings:
+            self._warnings.show_warnings(warnings)
+            self._warnings.show()
+
+    def show_run(self, run: Run, acting: Acting) -> WaysOn | None:
+        """A run without a question; what can be done about it, if it stopped."""
         body = self._start()
-        run = detail.run
-        if run.error is not None:
-            code, message = str(run.error.get("code") or ""), str(run.error.get("message") or "")
-            body.addLayout(self._inset(_Problem(self._theme, code, message, self._page)))
-        if run.result is not None or run.status == "completed":
-            result = Payload(self._theme, self.tr("Result"), "", self._page)
-            result.show_value(run.result)
-            body.addLayout(self._inset(result))
-        if run.input is not None:
-            given = Payload(self._theme, self.tr("Input"), self.tr("Open payload"), self._page)
-            given.show_value(run.input)
-            given.link.clicked.connect(self.payload_wanted)
-            body.addLayout(self._inset(given))
+        shown = RunBody(self._theme, run, acting, self._page)
+        shown.payload_wanted.connect(self.payload_wanted)
+        body.addLayout(self._inset(shown))
         self._finish(body)
+        return shown.ways
 
     def repeat_question(self, wanted: bool) -> None:
         """Show the whole question where the head has no room for all of it."""
@@ -171,7 +174,8 @@ class CardPage(QScrollArea):
         return super().eventFilter(watched, event)
 
     def _start(self) -> QVBoxLayout:
-        self.card = self.note = self._payload = self._question = self._code_note = self._votes = None
+        self.card = self.note = self._payload = self._question = None
+        self._code_note = self._votes = self._warnings = None
         self._seen = {}
         self._page = QWidget()
         self._page.setAutoFillBackground(False)
@@ -267,21 +271,3 @@ class CardPage(QScrollArea):
             for start, end in seen.missing(part.height())
             if end - start > slack
         ]
-
-
-class _Problem(QWidget):
-    """Why a run failed."""
-
-    def __init__(self, theme: Theme, code: str, message: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        icon = IconBox(theme, self, ICON_SMALL)
-        icon.set_icon("triangle-alert", "failed")
-        words = QHBoxLayout()
-        words.setSpacing(theme.px(SPACE_2))
-        words.addWidget(icon)
-        words.addWidget(MarkedLabel(code, theme, "body", "failed", self, strong=True), 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(theme.px(SPACE_1))
-        column.addLayout(words)
-        column.addWidget(MarkedLabel(message, theme, "body", "text", self))

@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWi
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Decision
 from inbox_app.models.deadline_words import what_happened
+from inbox_app.models.outcome_words import outcome
 from inbox_app.models.wording import clock
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import ICON, SPACE_1, SPACE_3, SPACE_5, SPACE_6, Role
+from inbox_app.theme.tokens import ICON, SPACE_1, SPACE_3, SPACE_5, SPACE_6
 from inbox_app.widgets.empty_state import IconBox
 from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.marked_label import MarkedLabel
@@ -21,13 +22,6 @@ from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.plain_label import PlainLabel
 
 MOST: Final = 200
-_MARKS: Final[dict[str, tuple[str, Role]]] = {
-    "answered": ("circle-check", "answered"),
-    "refused": ("ban", "refused"),
-    "expired": ("timer-off", "expired"),
-    "cancelled": ("circle-x", "expired"),
-    "superseded": ("copy-minus", "expired"),
-}
 
 
 class DecisionList(QScrollArea):
@@ -70,9 +64,9 @@ class DecisionList(QScrollArea):
         grid.setHorizontalSpacing(theme.px(SPACE_3))
         grid.setVerticalSpacing(theme.px(SPACE_1))
         grid.setColumnStretch(1, 1)
-        icon, role = _MARKS.get(decision.outcome, ("circle-question-mark", "muted"))
+        ended = outcome(decision.outcome)
         mark = IconBox(theme, row, ICON)
-        mark.set_icon(icon, role)
+        mark.set_icon(ended.icon if ended else "circle-question-mark", ended.role if ended else "muted")
         grid.addWidget(mark, 0, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(MarkedLabel(decision.question, theme, "body", parent=row, strong=True), 0, 1)
         grid.addWidget(PlainLabel(clock(decision.at) if decision.at else "", theme, "meta", "muted", row), 0, 2)
@@ -89,13 +83,12 @@ class DecisionList(QScrollArea):
 
     def _outcome(self, decision: Decision) -> str:
         words = {
-            "answered": self.tr("Answered"),
-            "refused": self.tr("Refused"),
             "expired": what_happened(decision.on_expire),
             "cancelled": self.tr("Cancelled with the run"),
-            "superseded": self.tr("The run stopped asking"),
+            "superseded": self.tr("Superseded: the run stopped asking"),
         }
-        word = words.get(decision.outcome, reveal(decision.outcome))
+        ended = outcome(decision.outcome)
+        word = words.get(decision.outcome, ended.word if ended else reveal(decision.outcome))
         if decision.outcome not in ("answered", "refused"):
             return word
         by = ", ".join(decision.voters) or decision.by or self.tr("somebody")

@@ -90,9 +90,10 @@ class Desk(QObject):
         self._sender = Sender(outbox, drafts, self._link.gateway_of, spawn, clock=clock, parent=self)
         self._toast = UndoToast(window.toast, outbox, clock=clock, parent=self)
         self._ages = Ages(self._inbox.next_deadline, clock, self)
+        self._acts = RunActs(theme, self._link.current, spawn, window)
+        reading.acting = self._acts.acting
         self._actions = build_actions(self, self)
         window.furnish(reading, self._actions)
-        self._acts = RunActs(theme, self._link.current, spawn, window)
         self._connect()
         self._leaving = Leaving(theme, outbox, self._sender, window)
         window.may_close = self._leaving.may_close
@@ -116,7 +117,7 @@ class Desk(QObject):
 
     @property
     def run_is_open(self) -> bool:
-        return self._reading.run_is_open
+        return self._reading.run_is_open and not self._acts.acting(self.run_id or "").pending
 
     @property
     def new_count(self) -> int:
@@ -191,6 +192,13 @@ class Desk(QObject):
     def cancel_run(self) -> None:
         if self.run_id is not None:
             self._acts.ask_cancel(self.run_id, self._reading.run, self._pane.pause)
+
+    def can_resume(self, old: bool) -> bool:
+        return self._acts.can_resume(self._reading.run, old)
+
+    @Slot(bool)
+    def resume_run(self, old: bool) -> None:
+        self._acts.ask_resume(self._reading.run, old)
 
     def copy_run_id(self) -> None:
         if self.run_id is not None:
@@ -302,6 +310,11 @@ class Desk(QObject):
         if self._inbox.select(pause_id) and self._reading.pause_id != pause_id:
             self._show_pause(pause_id)
 
+    @Slot(str)
+    def _on_go_to_run(self, run_id: str) -> None:
+        self.show_view("history")
+        self._history.show_run(run_id)
+
     # Drafts, answers, cancelling
 
     @Slot(object)
@@ -321,6 +334,12 @@ class Desk(QObject):
         if sending is not None and _MARKS[sending.state] and not sending.is_one_of_several:
             return _MARKS[sending.state], sending.leaves_at
         return ("draft" if self._drafts.get(pause_id) else ""), None
+
+    @Slot(str, str, str)
+    def _on_refused(self, run_id: str, what: str, why: str) -> None:
+        """Said above the panes, unless the page of the run says it."""
+        if run_id != self.run_id or not self._pane.tells_acts:
+            self._window.show_notice(what, why)
 
     # What stands around the list
 
@@ -393,4 +412,9 @@ class Desk(QObject):
         self._ages.due.connect(self._on_ages_due)
         self._inbox.changed.connect(self._ages.wind)
         self._link.changed.connect(self._show_all)
-        self._acts.refused.connect(self._window.show_notice)
+        self._acts.refused.connect(self._on_refused)
+        self._acts.changed.connect(pane.show_acting)
+        self._acts.changed.connect(self._refresh_actions)
+        pane.go_to_run.connect(self._on_go_to_run)
+        pane.resume_wanted.connect(self.resume_run)
+        pane.cancel_wanted.connect(self.cancel_run)

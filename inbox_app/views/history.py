@@ -40,6 +40,7 @@ class History(QObject):
         self._reading = False
         self._meanwhile: list[Run] = []
         self._cursor: str | None = None
+        self._wanted = ""
         self._total = 0
         self._table = RunTable(self, clock)
         self._table.more = self._has_more
@@ -62,6 +63,11 @@ class History(QObject):
         if not self._loaded and not self._reading:
             self._pane.show_loading()
             self._start()
+
+    def show_run(self, run_id: str) -> None:
+        """Select a run, now or as soon as it is listed."""
+        self._wanted = run_id
+        self._select_wanted()
 
     @Slot()
     def fetch(self) -> None:
@@ -114,7 +120,14 @@ class History(QObject):
     def _put(self, runs: Sequence[Run]) -> None:
         self._table.put(runs, self._asking(), self._pane.current_id)
         self._pane.show_runs(self._table.count(ended=False), self._total, self._table.count(ended=True))
+        self._select_wanted()
         self.changed.emit()
+
+    def _select_wanted(self) -> None:
+        row = self._table.find(self._wanted) if self._wanted else None
+        if row is not None:
+            self._wanted = ""
+            self._pane.table.select_row(row)
 
     @Slot()
     def _on_selected(self) -> None:

@@ -59,7 +59,7 @@ class PayloadPage(QWidget):
     def show_pause(self, pause: Pause, edits: str | None) -> None:
         self._edits = pause.allow_edits and pause.eligible and pause.has_context and _is_editable(pause.context)
         if self._edits:
-            self._panel.show_value(pause.context, edits)
+            self._panel.show_value(pause.context, edits, pause.schema)
         else:
             self._payload.show_value(pause.context)
         self._raw.show_value(dict(pause.raw) or {"question": pause.question, "context": pause.context})
@@ -89,6 +89,11 @@ class PayloadPage(QWidget):
         """Put the keyboard where the edit is wrong."""
         self._views.setCurrentIndex(0 if self._panel.shows_form else 1)
         self._scroll.ensureWidgetVisible(self._panel.go_to_problem())
+
+    def show_refusal(self, problem: str) -> None:
+        """What the runtime found wrong with the edit."""
+        if self._edits:
+            self._panel.show_refusal(problem)
 
     def draft_text(self) -> str | None:
         return self._panel.draft_text() if self._edits else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from inbox_app.gateway import schemas
 from inbox_app.gateway.base import Batch, Gateway, GatewayError, Run, RunDetail
 from inbox_app.state.drafts import Drafts
 from inbox_app.state.outbox import Outbox
@@ -70,6 +72,8 @@ class Reading(QObject):
         self._pause_id = entry.id
         self._pane.show_pause(entry.pause, self._drafts.get(entry.id))
         self._pane.set_outbox_state(self._outbox.get(entry.id))
+        if entry.pause.schema is not None:
+            self._spawn(asyncio.to_thread(schemas.load), "schema check")
         self._follow(entry.pause.run_id)
 
     def show_run(self, run_id: str) -> None:

@@ -62,7 +62,6 @@ class RequestFrame(QWidget):
         self._payload_page.rebuilt.connect(self._chain)
         self._calls.count_changed.connect(self._on_count_changed)
         self._bar.rest_requested.connect(self._on_rest)
-        self._bar.correct_requested.connect(self._on_correct)
 
     @property
     def is_answerable(self) -> bool:
@@ -206,11 +205,6 @@ class RequestFrame(QWidget):
     @Slot(int)
     def _on_count_changed(self, count: int) -> None:
         self._tabs.set_count(2, count or None)
-
-    @Slot()
-    def _on_correct(self) -> None:
-        self._tabs.setCurrentIndex(1)
-        self._payload_page.show_problem()
 
     @Slot()
     def _on_rest(self) -> None:

@@ -17,6 +17,9 @@ How the window drives it::
     pane.retry_requested  -> Sender.retry          # str: pause id
     pane.draft_changed    -> Drafts.put            # object: state.drafts.Draft, on every change
     pane.go_to_pause      -> select it in the list # str: pause id
+    pane.go_to_run        -> select it in history  # str: run id
+    pane.resume_wanted    -> RunActs.ask_resume    # bool: with the old code
+    pane.cancel_wanted    -> RunActs.ask_cancel
     pane.state_changed    -> refresh actions       # can_send, can_undo, what is shown
 
 Commands act through ``pick``, ``pick_word``, ``send``, ``undo``, ``edit``, ``write_note``, ``show_tab``, ``leave``,
@@ -27,7 +30,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, cast
+from typing import Final
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
@@ -41,8 +44,11 @@ from inbox_app.state.outbox import Sending
 from inbox_app.theme.theme import Theme
 from inbox_app.views import run_states
 from inbox_app.views.deadline import Deadline
+from inbox_app.views.divergence_part import WaysOn
+from inbox_app.views.pause_facts import call_id, content, outcomes_of_calls, size_of
 from inbox_app.views.prepared import Prepared
 from inbox_app.views.request_frame import RequestFrame
+from inbox_app.views.run_acts import IDLE, Acting
 from inbox_app.widgets.hidden_text import reveal
 
 TABS: Final[tuple[TabName, ...]] = ("card", "payload", "tree", "history")
@@ -54,7 +60,10 @@ class RequestPane(RequestFrame):
     retry_requested = Signal(str)
     draft_changed = Signal(object)
     go_to_pause = Signal(str)
+    go_to_run = Signal(str)
     state_changed = Signal()
+    resume_wanted = Signal(bool)
+    cancel_wanted = Signal()
 
     def __init__(
         self,
@@ -72,8 +81,12 @@ class RequestPane(RequestFrame):
         self._draft: Draft | None = None
         self._closed = False
         self._late = False
+        self._refused_edit = ""
         self._deadline = Deadline(clock, self)
         self._prepared = Prepared(self._card_page, self._payload_page)
+        self._ways: WaysOn | None = None
+        self.acting: Callable[[str], Acting] = _nothing_done
+        """What is being done to a run."""
         self._connect()
         self.show_nothing("")
 
@@ -104,7 +117,7 @@ class RequestPane(RequestFrame):
         self._home.setAccessibleName(reveal(pause.question)[:1000])
         self._whole.setCurrentWidget(self._home)
         self._payload_page.show_pause(pause, self._draft.edits)
-        self._tabs.set_count(1, _count(pause))
+        self._tabs.set_count(1, size_of(pause))
         self._card_page.show_pause(pause)
         self._on_title_fitted()
         self._prepared.restore(self._draft)
@@ -124,11 +137,11 @@ class RequestPane(RequestFrame):
         shown = self._pause
         if shown is None or shown.id != pause.id:
             return
-        if _content(shown) != _content(pause):
+        if content(shown) != content(pause):
             self._fresh = pause
             self._set_closed(True)
             self._bar.show_state(bar_states.changed())
-        elif pause.eligible and not shown.eligible:
+        elif (pause.eligible and not shown.eligible) or (shown.stopped and not pause.stopped):
             self.show_pause(pause, self._draft, self._detail, production=self._production)
         else:
             self._pause = pause
@@ -151,7 +164,7 @@ class RequestPane(RequestFrame):
         self._set_closed(True)
         self._deadline.watch(None)
         if self._pause is None or decision is not None or not self._pause.is_over(self._clock()):
-            self._bar.show_state(bar_states.closed(decision, following, typed=self._is_typed, late=self._late))
+            self._bar.show_state(bar_states.closed(decision, following, self._kept, late=self._late))
         self._pause = None
         self.state_changed.emit()
 
@@ -181,11 +194,23 @@ class RequestPane(RequestFrame):
         if self._pause is None and self._draft is None:
             self._show_run(detail)
             return
+        self._card_page.show_warnings(detail.run.warnings)
         if first:
             self._calls.load(detail.calls)
         else:
             self._calls.apply(detail.calls)
         self._show_history(detail)
+
+    @property
+    def tells_acts(self) -> bool:
+        """Whether the page says what is being done to the run and why it was refused."""
+        return self._ways is not None
+
+    def show_acting(self, run_id: str) -> None:
+        """Something is done to a run, or was refused."""
+        if run_id == self._run_id and self._ways is not None:
+            self._take_focus()
+            self._ways.show_acting(self.acting(run_id))
 
     def apply_calls(self, run_id: str, calls: Sequence[Call]) -> None:
         if run_id == self._run_id:
@@ -197,6 +222,7 @@ class RequestPane(RequestFrame):
             return
         self._set_closed(sending is not None and sending.state in ("held", "sending", "done", "refused"))
         self._late = sending is not None and sending.refusal == "expired"
+        self._refused_edit = sending.message if sending is not None and sending.code == "edits_invalid" else ""
         self._bar.set_sending(sending)
         if sending is None:
             self._bar_or_open(self._pause)
@@ -217,7 +243,7 @@ class RequestPane(RequestFrame):
         self._tabs.setCurrentIndex(TABS.index(tab))
         if tab == "tree":
             if self._pause is not None:
-                self._calls.show_call(_call_id(self._pause))
+                self._calls.show_call(call_id(self._pause.run_id, self._pause.id))
             self._calls.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     # Inside
@@ -236,6 +262,8 @@ class RequestPane(RequestFrame):
         self._bar.retry_requested.connect(self._on_retry)
         self._bar.reload_requested.connect(self._on_reload)
         self._bar.next_requested.connect(self.go_to_pause)
+        self._bar.correct_requested.connect(self._on_correct)
+        self._bar.run_requested.connect(self._on_run_wanted)
 
     def _start(self, run_id: str | None, *, production: bool) -> None:
         """Forget what was shown."""
@@ -248,7 +276,9 @@ class RequestPane(RequestFrame):
         self._detail = None
         self._draft = None
         self._late = False
+        self._refused_edit = ""
         self._deadline.watch(None)
+        self._ways = None
         self._run_id = run_id
         self._set_production(production)
 
@@ -262,7 +292,10 @@ class RequestPane(RequestFrame):
             self._head.show_run(run, words, production=self._production)
             self._home.setAccessibleName(words)
             self._take_focus()
-            self._card_page.show_run(detail)
+            self._ways = self._card_page.show_run(run, self.acting(run.id))
+            if self._ways is not None:
+                self._ways.resume_wanted.connect(self.resume_wanted)
+                self._ways.cancel_wanted.connect(self.cancel_wanted)
             self._payload_page.show_run(run)
             self._tabs.set_count(1, None)
             self._bar.show_state(run_states.bar(run))
@@ -276,6 +309,7 @@ class RequestPane(RequestFrame):
     def _show_history(self, detail: RunDetail) -> None:
         self._tabs.set_count(3, len(detail.decisions))
         self._decisions.show_decisions(detail.decisions)
+        self._calls.show_outcomes(outcomes_of_calls(detail))
 
     def _set_closed(self, closed: bool) -> None:
         self._closed = closed
@@ -284,8 +318,10 @@ class RequestPane(RequestFrame):
 
     def _barrier(self, pause: Pause) -> BarState | None:
         """Why the question cannot be answered here; None if it can."""
+        if pause.stopped:
+            return bar_states.stopped()
         if pause.is_over(self._clock()):
-            return bar_states.expired(pause.expires_at, pause.on_expire, typed=self._is_typed)
+            return bar_states.expired(pause.expires_at, pause.on_expire, self._kept)
         if pause.votes is not None and pause.votes.mine:
             return bar_states.voted(pause.votes)
         return None if pause.eligible else bar_states.not_yours(reveal(pause.reason))
@@ -298,9 +334,12 @@ class RequestPane(RequestFrame):
             self._bar.show_state(barrier)
 
     @property
-    def _is_typed(self) -> bool:
+    def _kept(self) -> bar_states.Kept:
+        """What the operator prepared."""
         card = self._card_page.card
-        return card is not None and card.is_typed
+        if self._draft is None or self._draft.is_empty:
+            return ""
+        return "text" if card is not None and card.is_typed else "pick"
 
     @Slot()
     def _on_deadline_passed(self) -> None:
@@ -342,13 +381,28 @@ class RequestPane(RequestFrame):
             self._tabs.setCurrentIndex(1)
 
     @Slot(str)
-    def _on_go_to_card(self, call_id: str) -> None:
+    def _on_go_to_card(self, asker: str) -> None:
         pauses = self._detail.pauses if self._detail is not None else ()
-        found = [item for item in pauses if _call_id(item) == call_id] or list(pauses[:1])
+        found = [item for item in pauses if call_id(item.run_id, item.id) == asker] or list(pauses[:1])
         if self._pause is not None and (not found or found[0].id == self._pause.id):
             self._tabs.setCurrentIndex(0)
         elif found:
             self.go_to_pause.emit(found[0].id)
+
+    @Slot()
+    def _on_correct(self) -> None:
+        """Lead to what is wrong with the edit; one that the runtime refused can be edited again."""
+        if self._pause is not None and self._refused_edit:
+            problem = self._refused_edit.partition(f"{self._pause.id}: ")[2] or self._refused_edit
+            self._on_reload()
+            self._payload_page.show_refusal(problem)
+            self._offer()
+        self._tabs.setCurrentIndex(1)
+        self._payload_page.show_problem()
+
+    @Slot()
+    def _on_run_wanted(self) -> None:
+        self.go_to_run.emit(self._run_id)
 
     @Slot()
     def _on_undo(self) -> None:
@@ -374,20 +428,5 @@ class RequestPane(RequestFrame):
             self.show_pause(pause, self._draft, self._detail, production=self._production)
 
 
-def _call_id(pause: Pause) -> str:
-    """The call that asks, read from a pause id such as ``RUN.3-1``; of no use for other ids."""
-    return pause.id.removeprefix(f"{pause.run_id}.").partition(".")[0].replace("-", "/")
-
-
-def _content(pause: Pause) -> tuple[object, ...]:
-    """What the operator decides about; a runtime without fingerprints is compared by it."""
-    if pause.fingerprint is not None:
-        return (pause.fingerprint,)
-    return (pause.question, pause.input_type, pause.options, repr(pause.context), pause.allow_edits)
-
-
-def _count(pause: Pause) -> int | None:
-    if not pause.has_context:
-        return None
-    context: object = pause.context
-    return len(cast("list[object]", context)) if isinstance(context, dict | list) else 1
+def _nothing_done(run_id: str) -> Acting:
+    return IDLE

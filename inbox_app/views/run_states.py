@@ -15,7 +15,7 @@ from inbox_app.widgets.hidden_text import reveal
 _MARKS: Final[dict[str, tuple[str, Role]]] = {
     "completed": ("circle-check", "answered"),
     "failed": ("triangle-alert", "failed"),
-    "diverged": ("triangle-alert", "failed"),
+    "diverged": ("git-compare", "failed"),
     "cancelled": ("circle-x", "expired"),
     "expired": ("timer-off", "expired"),
     "awaiting-input": ("circle-pause", "waiting"),
@@ -45,6 +45,9 @@ def title(run: Run) -> str:
 
 def bar(run: Run) -> BarState:
     icon, role = _MARKS.get(run.status, ("circle-question-mark", "muted"))
+    if run.status == "diverged":
+        text = translate("RunStates", "Stopped before its next call. It waits until somebody chooses a way on")
+        return BarState(icon, role, text)
     if run.finished_at is None:
         return BarState(icon, role, translate("RunStates", "Nothing to answer here now"))
     text = translate("RunStates", "Ended {time}. Nothing to answer").format(time=clock(run.finished_at))

@@ -6,7 +6,21 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, Literal
 
-from inbox_app.gateway.base import Call, CallState, Decision, Json, Option, Pause, Run, RunDetail
+from inbox_app.gateway.base import (
+    Call,
+    CallState,
+    CodeVersion,
+    CutOff,
+    Decision,
+    Divergence,
+    Json,
+    Option,
+    Pause,
+    Run,
+    RunDetail,
+    Side,
+    Votes,
+)
 
 NOW = 1_800_000_000.0
 _numbers = count(1)
@@ -38,6 +52,11 @@ def pause(
     fingerprint: str | None = "f" * 64,
     eligible: bool = True,
     reason: str = "",
+    votes: Votes | None = None,
+    cut_off: CutOff | None = None,
+    schema: Json = None,
+    code_changed: bool = False,
+    stopped: bool = False,
     raw: Mapping[str, Any] | None = None,
 ) -> Pause:
     number = next(_numbers) if number is None else number
@@ -62,6 +81,11 @@ def pause(
         fingerprint=fingerprint,
         eligible=eligible,
         reason=reason,
+        votes=votes,
+        cut_off=cut_off,
+        schema=schema,
+        code_changed=code_changed,
+        stopped=stopped,
         raw=raw or {},
     )
 
@@ -78,6 +102,11 @@ def run(
     input: Json = None,
     requested_by: str = "local:maria",
     connection: str = "Built-in",
+    divergence: Divergence | None = None,
+    revision: str = "",
+    versions: Sequence[CodeVersion] = (),
+    warnings: Sequence[str] = (),
+    pruned_at: float | None = None,
 ) -> Run:
     number = next(_numbers) if number is None else number
     finished = status in {"completed", "failed", "cancelled", "expired"}
@@ -95,6 +124,46 @@ def run(
         input=input,
         result=result,
         error=error,
+        divergence=divergence,
+        revision=revision,
+        versions=tuple(versions),
+        warnings=tuple(warnings),
+        pruned_at=pruned_at,
+    )
+
+
+OLD_CODE, NEW_CODE = "3f2a91c0d2e4" + "0" * 52, "9b41e7705c1f" + "1" * 52
+
+
+def divergence(
+    *,
+    code: str = "replay-diverged",
+    call: str = "2",
+    recorded: Side | None = None,
+    attempted: Side | None = None,
+    path: str = "$.amount",
+    was: str = "120.00",
+    now: str = "95.00",
+    old: str = OLD_CODE,
+    new: str = NEW_CODE,
+) -> Divergence:
+    recorded = recorded or Side('callTool "charge_card"', '{"customer": "C-88", "amount": 120.00}')
+    return Divergence(code, "refund_payment", call, recorded, attempted, path, was, now, old, new)
+
+
+def stopped_run(number: int | None = None, *, stored: bool = True, found: Divergence | None = None) -> Run:
+    """A run whose replay met other code."""
+    found = found or divergence(attempted=Side('callTool "charge_card"', '{"customer": "C-88", "amount": 95.00}'))
+    return run(
+        number,
+        status="diverged",
+        error={"code": found.code, "message": "Session dur_1: the replay met another call."},
+        divergence=found,
+        revision=found.old,
+        versions=[
+            CodeVersion(found.old, 1, NOW - 7200, stored, True),
+            CodeVersion(found.new, 3, NOW - 60, True, False),
+        ],
     )
 
 
@@ -133,7 +202,15 @@ def call(
     )
 
 
-def decision(pause_id: str, *, outcome: str = "answered", value: Json = None, by: str = "local:tom") -> Decision:
+def decision(
+    pause_id: str,
+    *,
+    outcome: str = "answered",
+    value: Json = None,
+    by: str = "local:tom",
+    on_expire: Json = None,
+    voters: Sequence[str] = (),
+) -> Decision:
     return Decision(
         pause_id=pause_id,
         question="Refund 120.00 to customer C-88?",
@@ -146,6 +223,8 @@ def decision(pause_id: str, *, outcome: str = "answered", value: Json = None, by
         by=by,
         at=NOW,
         asked_at=NOW - 60.0,
+        on_expire=on_expire,
+        voters=tuple(voters),
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from inbox_app.gateway.base import Pause, Run, RunDetail
-from tests.support.builders import NOW, call, detail, option, pause, run
+from inbox_app.gateway.base import CodeVersion, CutOff, Pause, Run, RunDetail, Votes
+from tests.support.builders import NEW_CODE, NOW, OLD_CODE, call, decision, detail, option, pause, run
 
 MINUTE, HOUR = 60.0, 3600.0
 
@@ -126,6 +126,73 @@ def ended() -> list[Run]:
         run(104, tool="rotate_key", status="expired", ended_at=NOW - 5 * HOUR),
         run(105, tool="refund_payment", ended_at=NOW - 30 * HOUR, result={"refunded": "18.40"}, input={"order": 7402}),
     ]
+
+
+def attention() -> Pause:
+    """A call that was cut off."""
+    return pause(
+        21,
+        kind="attention",
+        tool="handle_return",
+        question="charge_card may have run: the process ended before its result was stored. What now?",
+        input_type="choice",
+        options=[
+            option("run-again", "Run it again", "If it did run, it runs twice"),
+            option("fail", "Let the call fail", "The handler gets an execution-failed error"),
+        ],
+        context={"tool": "charge_card", "params": {"customer": "C-88", "amount": 120.0, "order": 3544790567247868102}},
+        cut_off=CutOff("tool", "charge_card", NOW - 9 * MINUTE, {"customer": "C-88", "amount": 120.0, "order": 7731}),
+        path=("handle_return", "charge_card"),
+        asked_at=NOW - 8 * MINUTE,
+    )
+
+
+def several() -> Pause:
+    """A question that takes two people, asked by code that has changed since."""
+    return pause(
+        22,
+        tool="release_to_environment",
+        question="Release rel-481 to production?",
+        context={"release": "rel-481", "stores": 41},
+        path=("review_request", "release_to_environment"),
+        asked_at=NOW - 5 * MINUTE,
+        expires_at=NOW + 55,
+        on_expire={"value": "no"},
+        votes=Votes(2, ("local:tom",), "local:test"),
+        code_changed=True,
+    )
+
+
+def decided() -> RunDetail:
+    """A run with every way a question can end, and with warnings."""
+    of = run(
+        31,
+        tool="handle_return",
+        ended_at=NOW - MINUTE,
+        result={"refunded": "64.00"},
+        input={"order": 7731},
+        revision=OLD_CODE,
+        versions=[CodeVersion(OLD_CODE, 1, NOW - HOUR, True, False), CodeVersion(NEW_CODE, 2, NOW - 600, True, False)],
+        warnings=[
+            "Half of the calls a run may make are made: 500 of 1,000 (limits.calls).",
+            "Call 3, callTool “charge_card”: its parameters changed at $.note; the recorded result was used.",
+        ],
+    )
+    decisions = [
+        decision(f"{of.id}.1", value="yes", by="local:tom"),
+        decision(f"{of.id}.2", outcome="refused", value="no", by="local:ann"),
+        decision(f"{of.id}.3", outcome="expired", on_expire={"value": "no"}),
+        decision(f"{of.id}.4", outcome="cancelled", by="local:tom"),
+        decision(f"{of.id}.5", outcome="superseded"),
+    ]
+    calls = [
+        call("", parent=None, name=of.tool, started_at=of.created_at, seconds=30.0),
+        *(
+            call(str(at), name="requestInput", kind="input", started_at=of.created_at + 4 * at, seconds=3.0)
+            for at in range(1, 6)
+        ),
+    ]
+    return detail(of, decisions=decisions, calls=calls)
 
 
 def details() -> list[RunDetail]:

@@ -10,16 +10,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from inbox_app import loop
 from inbox_app.app import build_application
-from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.gateway.base import Batch, GatewayError, Pause, Votes
 from inbox_app.state.drafts import Draft, Drafts
 from inbox_app.state.outbox import Outbox
 from inbox_app.theme.palettes import PALETTES, PaletteName
@@ -28,7 +28,7 @@ from inbox_app.views.desk import Desk
 from inbox_app.views.main_window import MainWindow
 from inbox_app.views.request_pane import RequestPane
 from tests.support import scenes
-from tests.support.builders import NOW, pause
+from tests.support.builders import NOW, detail, pause, stopped_run
 from tests.support.fake_gateway import FakeGateway
 
 SETTLE_S = 0.3
@@ -165,6 +165,76 @@ async def confirm(theme: Theme) -> Stage:
     return scene
 
 
+async def _one(theme: Theme, asked: Pause) -> Stage:
+    return await stage(theme, FakeGateway([asked, *scenes.waiting()[2:6]]))
+
+
+async def attention(theme: Theme) -> Stage:
+    """A result is written in place of the one that was lost."""
+    scene = await _one(theme, scenes.attention())
+    await scene.settle(ARMED_S)
+    scene.desk.pick(3)
+    await scene.settle()
+    field = next(area for area in scene.window.reading.findChildren(QPlainTextEdit) if area.isVisible())
+    field.setPlainText('{"charged": "120.00", "receipt": 7, }')
+    await scene.settle()
+    return scene
+
+
+async def several(theme: Theme) -> Stage:
+    scene = await _one(theme, scenes.several())
+    await scene.settle(ARMED_S)
+    return scene
+
+
+async def voted(theme: Theme) -> Stage:
+    asked = scenes.several()
+    votes = Votes(3, ("local:tom", "local:test"), "local:test")
+    scene = await _one(theme, replace(asked, votes=votes, eligible=False, code_changed=False))
+    for _ in range(4):
+        scene.desk.move(1)
+    await scene.settle()
+    return scene
+
+
+async def expired(theme: Theme) -> Stage:
+    return await _one(theme, replace(scenes.waiting()[0], expires_at=NOW - 1))
+
+
+async def diverged(theme: Theme) -> Stage:
+    of = stopped_run(41)
+    scene = await stage(theme, FakeGateway(ended=scenes.ended(), going=[of, *scenes.going()], details=[detail(of)]))
+    return await _first_of_history(scene)
+
+
+async def decided(theme: Theme) -> Stage:
+    of = scenes.decided()
+    scene = await stage(theme, FakeGateway(ended=[of.run, *scenes.ended()], details=[of]))
+    return await _first_of_history(scene)
+
+
+async def outcomes(theme: Theme) -> Stage:
+    scene = await decided(theme)
+    scene.desk.show_tab("history")
+    await scene.settle()
+    return scene
+
+
+async def outcomes_in_tree(theme: Theme) -> Stage:
+    scene = await decided(theme)
+    scene.desk.show_tab("tree")
+    await scene.settle()
+    return scene
+
+
+async def _first_of_history(scene: Stage) -> Stage:
+    scene.desk.show_view("history")
+    await scene.settle()
+    scene.desk.move(1)
+    await scene.settle()
+    return scene
+
+
 SCENES: dict[str, Callable[[Theme], Awaitable[Stage]]] = {
     "list": list_of_questions,
     "new-items": new_items,
@@ -175,6 +245,14 @@ SCENES: dict[str, Callable[[Theme], Awaitable[Stage]]] = {
     "narrow-card": narrow_card,
     "tree": tree,
     "held": held,
+    "attention": attention,
+    "several": several,
+    "voted": voted,
+    "expired": expired,
+    "diverged": diverged,
+    "decided": decided,
+    "outcomes": outcomes,
+    "outcomes-in-tree": outcomes_in_tree,
     "keys": keys,
     "confirm": confirm,
 }

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit, QScrollBar, QWidget
 
 from inbox_app.cards.decision_bar import ClickButton
 from inbox_app.gateway.base import Decision, Outcome, Pause
+from inbox_app.state.drafts import Draft
 from inbox_app.state.outbox import Outbox, Sending
 from inbox_app.widgets.option_row import OptionRow
 from tests.gui.cards.conftest import Bench
@@ -407,7 +408,7 @@ def test_closed_elsewhere_is_read_only_and_keeps_the_draft(bench: Bench, ended: 
 
 @pytest.mark.parametrize("ended", [decision("p", value="no", by="tom"), None])
 def test_a_text_that_came_too_late_is_called_a_text(bench: Bench, ended: Decision | None) -> None:
-    bench.show(pause(id="p", input_type="text"))
+    bench.show(pause(id="p", input_type="text"), Draft("p", "f" * 64, text="so far"))
     bench.pane.close_pause(ended)
     assert words(bench).endswith(". Your text is kept")
 

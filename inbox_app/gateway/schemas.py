@@ -1,0 +1,34 @@
+"""Whether a value fits the JSON Schema of a question, as the runtime will judge it.
+
+The runtime's own check does the work. Its library takes a tenth of a second to import, so it is loaded beforehand in a
+thread; until then nothing is found wrong here, and the runtime refuses what is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any, cast
+
+from inbox_app.gateway.base import Json
+
+_CHECK = "runtime_core.repo.params"
+
+
+def load() -> None:
+    """Import the check; call it in a thread."""
+
+
+def problem(schema: Json, value: Json) -> str:
+    """Why the value does not fit, the path first (``items[1]: …``); "" if it does, or if nothing can be said."""
+    if not isinstance(schema, dict) or _CHECK not in sys.modules:
+        return ""
+    from runtime_core.repo.params import check_value
+
+    rules = cast("Mapping[str, Any]", schema)
+    return check_value(rules, value, what="the value", whose="the schema of the question") or ""
+
+
+def is_about(found: str, field: str) -> bool:
+    """Whether a problem is in this field of the value."""
+    return found.startswith(field) and found[len(field) : len(field) + 1] in (":", ".", "[")
