@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, Desk
+from inbox_app.gateway.base import Gateway, GatewayError
 
 
 def cancel_run(desk: Desk) -> None:
     desk.cancel_run()
+
+
+async def withdraw(gateway: Gateway, run_id: str) -> str:
+    """End a run as cancelled. Returns the sentence of a refusal, empty if it was cancelled."""
+    try:
+        await gateway.cancel(run_id)
+    except GatewayError as error:
+        return error.message
+    return ""
+
+
+async def go_on(gateway: Gateway, run_id: str, revision: str | None) -> str:
+    """Let a run that stopped go on with other code (None: the present). Returns the sentence of a refusal, or ""."""
+    try:
+        await gateway.resume(run_id, revision)
+    except GatewayError as error:
+        return error.message
+    return ""
 
 
 def resume_old(desk: Desk) -> None:

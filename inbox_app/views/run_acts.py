@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from inbox_app.gateway.base import Gateway, GatewayError, Pause, Run
+from inbox_app.commands.runs import go_on, withdraw
+from inbox_app.gateway.base import Gateway, Pause, Run
 from inbox_app.models.wording import SHORT, first_line
 from inbox_app.theme.theme import Theme
 from inbox_app.widgets.dialogs import ConfirmDialog
@@ -117,12 +118,8 @@ class RunActs(QObject):
         self._tell(run_id, Acting(pending=self._pending(act)))
         refusal = ""
         try:
-            if act == "cancel":
-                await gateway.cancel(run_id)
-            else:
-                await gateway.resume(run_id, revision or None)
-        except GatewayError as error:
-            refusal = error.message
+            cancels = act == "cancel"
+            refusal = await (withdraw(gateway, run_id) if cancels else go_on(gateway, run_id, revision or None))
         finally:
             self._tell(run_id, Acting(refusal=refusal) if refusal else IDLE)
         if refusal:

@@ -130,7 +130,7 @@ def _standard_json(tree: ast.Module) -> Iterator[Problem]:
 
 
 def _gateway_writes(tree: ast.Module) -> Iterator[Problem]:
-    for call in _calls(tree, "answer", "cancel", "start"):
+    for call in _calls(tree, "answer", "cancel", "resume", "start"):
         if isinstance(call.func, ast.Attribute) and re.search(r"gateway$", _last_name(call.func.value)):
             yield call.lineno, f"{call.func.attr}() changes a run: only commands and the outbox may, ask one of them"
 
