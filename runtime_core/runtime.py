@@ -7,22 +7,22 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 from runtime_core.approvals.answering import judge, recorded
-from runtime_core.approvals.eligibility import pause_wire
-from runtime_core.dispatch.changes import Change, Changes, Listener, span_wire
+from runtime_core.dispatch.changes import Change, Changes, Listener
 from runtime_core.dispatch.local import LocalDispatcher
 from runtime_core.dispatch.lock import ExecutorLock
 from runtime_core.dispatch.pulse import PULSE_S, Pulse
 from runtime_core.dispatch.upkeep import Upkeep
 from runtime_core.engine import outcomes
-from runtime_core.engine.divergence import recorded_by
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.dry_runs import DryRuns, Verdict
 from runtime_core.engine.engine import Engine, Launch
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.quota import check_answer, check_value
+from runtime_core.engine.reading import Reading
+from runtime_core.engine.watch import CodeWatch
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.journal.base import Answer
 from runtime_core.journal.folder import prepare
@@ -32,7 +32,7 @@ from runtime_core.repo.trust import needs
 from runtime_core.repo.versions import Versions
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonText, dumps
-from runtime_core.wire.runs import FINISHED, Entry, LegRow, PauseRow, RunRow, RunStatus, Standing, iso
+from runtime_core.wire.runs import PauseRow, RunRow
 from runtime_core.wire.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -42,8 +42,6 @@ __all__ = ["Change", "Lane", "Runtime"]
 Lane = Literal["direct", "invoke"]
 
 _MOVING: Final = frozenset({"runnable", "running"})
-_UNFINISHED: Final[Sequence[RunStatus]] = [status for status in get_args(RunStatus) if status not in FINISHED]
-_FINISHED: Final[Sequence[RunStatus]] = [status for status in get_args(RunStatus) if status in FINISHED]
 STOP_GRACE_S: Final = 3.0
 _WAKE_CHECK_S: Final = 60.0
 _SWEEP_S: Final = 5.0
@@ -119,6 +117,8 @@ class Runtime:
             settings=self._settings,
             versions=Versions(self._data / "versions"),
         )
+        self._reading = Reading(self._journal, self._engine.shelf)
+        self._watch = CodeWatch(self._journal, self._engine.shelf, self._changes.tell_again)
         self._dry_runs = DryRuns(
             self._journal,
             DryHosts(lambda: HandlerHosts(self._data / "hosts")),
@@ -226,7 +226,8 @@ class Runtime:
     async def answer(self, answer: Answer, *, wait_s: float = 30) -> dict[str, Any]:
         """Store one answer and wait until the run ends or parks again (decisions 3 and 4). Raises `RuntimeFault`.
 
-        An answer to a question that takes more people gets that question back, with who has answered in ``votes``. A run that is on its way with another of its questions still open is waited for, not refused.
+        An answer to a question that takes more people gets that question back, with who has answered in ``votes``. A
+        run that is on its way with another of its questions still open is waited for, not refused.
         """
         deadline = time.monotonic() + wait_s
         while True:
@@ -283,17 +284,11 @@ class Runtime:
 
     async def pending(self, *, who: str, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
         """Open pauses, oldest first (decision 1), each with ``eligible`` and ``reason`` for ``who``."""
-        page = await self._journal.pending(limit, cursor)
-        standings = await self._journal.standings([pause.run_id for pause in page.items])
-        approvals = [await self._pause_wire(pause, who, standings.get(pause.run_id)) for pause in page.items]
-        return {"approvals": approvals, "total": page.total, "next_cursor": page.next_cursor}
+        return await self._reading.pending(who, limit, cursor)
 
     async def runs(self, *, finished: bool | None, limit: int = 100, cursor: str | None = None) -> dict[str, Any]:
         """Ended runs by the time they ended, others or (None) all by the time they began, latest first."""
-        statuses = get_args(RunStatus) if finished is None else _FINISHED if finished else _UNFINISHED
-        page = await self._journal.runs(statuses, limit, cursor)
-        runs = [await self._run_wire(run) for run in page.items]
-        return {"runs": runs, "total": page.total, "next_cursor": page.next_cursor}
+        return await self._reading.runs(finished, limit, cursor)
 
     async def run(self, run_id: str, *, who: str) -> dict[str, Any]:
         """One run with its open pauses, its decisions and its call tree. Raises `RuntimeFault` NOT_FOUND.
@@ -301,20 +296,7 @@ class Runtime:
         ``run.revisions``: the code it ran on, oldest first, each ``{"revision", "leg", "at", "stored", "old"}``,
         ``old`` for that which recorded its last call: to go on with if the present code does not fit.
         """
-        run = await self._row(run_id)
-        changed = {"code_changed": True} if await self._is_code_changed(run) else {}
-        pauses = [
-            pause_wire(pause, who, status=run.shown_status) | ({} if pause.outcome else changed)
-            for pause in await self._journal.pauses(run_id)
-        ]
-        spans = await self._journal.spans(run_id)
-        warnings = [warning.to_wire() for warning in await self._journal.warnings(run_id)]
-        return {
-            "run": {**run.to_wire(), **changed, "warnings": warnings, "revisions": await self._revisions(run)},
-            "pauses": [pause for pause in pauses if "outcome" not in pause],
-            "decisions": [pause for pause in pauses if "outcome" in pause],
-            "spans": [span_wire(span, span.leg < run.epoch) for span in spans],
-        }
+        return await self._reading.detail(await self._row(run_id), who)
 
     def subscribe(self, listener: Listener, *, who: str | None = None) -> Callable[[], None]:
         """Be told of every change, on this loop; pauses carry ``eligible`` for ``who``. Returns the way to stop."""
@@ -401,6 +383,8 @@ class Runtime:
         if changed:
             for run_id in await self._changes.catch_up(executes=self.executes):
                 self._engine.cancel(run_id)
+        if self._changes.is_heard:
+            await self._watch.beat()
         if not self.executes:
             return
         if self._willing:
@@ -442,31 +426,7 @@ class Runtime:
         return outcomes.of_run(run, sorted(waiting, key=lambda pause: pause.id != pause_id), who)
 
     async def _is_code_changed(self, run: RunRow) -> bool:
-        return await self._engine.shelf.is_changed(run.standing)
-
-    async def _run_wire(self, run: RunRow) -> dict[str, Any]:
-        return run.to_wire() | ({"code_changed": True} if await self._is_code_changed(run) else {})
-
-    async def _pause_wire(self, pause: PauseRow, who: str, run: Standing | None) -> dict[str, Any]:
-        stopped = run is not None and run.status == "diverged"
-        wire = pause_wire(pause, who, status="diverged" if stopped else _pause_status(pause))
-        return wire | ({"code_changed": True} if run is not None and await self._engine.shelf.is_changed(run) else {})
-
-    async def _revisions(self, run: RunRow) -> Sequence[dict[str, Any]]:
-        legs = await self._journal.legs(run.id) or [LegRow(1, run.revision, run.created_at)]
-        last = max((entry for entry in await self._journal.load(run.id) if entry.n >= 0), key=_epoch, default=None)
-        old = recorded_by(legs, last, run)
-        stored = self._engine.shelf.versions.stored()
-        return [
-            {
-                "revision": leg.revision,
-                "leg": leg.epoch,
-                "at": iso(leg.at),
-                "stored": leg.revision in stored,
-                "old": leg.revision == old,
-            }
-            for leg in legs
-        ]
+        return await self._reading.is_code_changed(run)
 
     async def _row(self, run_id: str) -> RunRow:
         run = await self._journal.run(run_id)
@@ -496,14 +456,6 @@ class Runtime:
 
 def _left(deadline: float | None) -> float:
     return float("inf") if deadline is None else deadline - time.monotonic()
-
-
-def _epoch(entry: Entry) -> int:
-    return entry.epoch
-
-
-def _pause_status(pause: PauseRow) -> str:
-    return "needs-attention" if pause.kind == "attention" else "awaiting-input"
 
 
 def _check_lane(tool: Tool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -39,6 +39,15 @@ class Changes:
         self._seq = 0
         self._moving: set[str] = set()
         self._seen: dict[str, dict[str, Span]] = {}
+
+    @property
+    def is_heard(self) -> bool:
+        return bool(self._listeners)
+
+    async def tell_again(self, run_ids: Sequence[str]) -> None:
+        """Tell of runs of which something else than what is in the journal changed."""
+        for run_id in run_ids:
+            await self._tell_run(run_id)
 
     async def start(self) -> None:
         self._seq = await self._journal.last_event()

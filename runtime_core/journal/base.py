@@ -136,7 +136,7 @@ class Journal(Protocol):
         ...
 
     async def resume(self, run_id: str, revision: str | None, who: str) -> RunRow:
-        """Make a run runnable that stopped as ``diverged``, or that needs attention if a ``revision`` is given.
+        """Make a run runnable that stopped as ``diverged``, or that cannot go on with the code it was to go on with.
 
         The run goes on, now and later, with the code of ``revision`` (None: the newest). Raises NOT_FOUND and, with
         ``details.status``, not_diverged.
@@ -189,6 +189,10 @@ class Journal(Protocol):
 
     async def warnings(self, run_id: str) -> Sequence[RunWarning]:
         """Oldest first."""
+        ...
+
+    async def waiting_in(self, repo: str, limit: int = 1000) -> Sequence[str]:
+        """The runs of a repository that have open questions, those asked first first."""
         ...
 
     async def named_revisions(self) -> Set[str]:

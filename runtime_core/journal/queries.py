@@ -143,6 +143,15 @@ def warnings(db: Connection, run_id: str) -> list[RunWarning]:
     return [RunWarning(*row) for row in rows.fetchall()]
 
 
+def waiting_in(db: Connection, repo: str, limit: int) -> list[str]:
+    rows = db.execute(
+        "SELECT run.id FROM durable_question AS question JOIN durable_run AS run ON run.id = question.run_id "
+        "WHERE question.outcome IS NULL AND run.repo = ? ORDER BY question.asked_at, question.id LIMIT ?",
+        (repo, limit),
+    )
+    return list(dict.fromkeys(row[0] for row in rows.fetchall()))
+
+
 def named_revisions(db: Connection) -> set[str]:
     rows = db.execute(
         "SELECT revision FROM durable_run WHERE finished_at IS NULL "

@@ -161,6 +161,9 @@ class SqliteJournal:
     async def warnings(self, run_id: str) -> Sequence[RunWarning]:
         return await self._readers.read(lambda db: queries.warnings(db, run_id))
 
+    async def waiting_in(self, repo: str, limit: int = 1000) -> Sequence[str]:
+        return await self._readers.read(lambda db: queries.waiting_in(db, repo, limit))
+
     async def named_revisions(self) -> Set[str]:
         return await self._readers.read(queries.named_revisions)
 

@@ -189,7 +189,8 @@ def resume(db: Connection, run_id: str, revision: str | None, who: str) -> RunRo
     run = known_run(db, run_id)
     open_pauses = [pause for pause in pauses(db, run_id) if pause.outcome is None]
     stuck = [pause for pause in open_pauses if pause.slot.startswith("-")]
-    if run.status != "diverged" and not (run.status == "needs-attention" and revision is not None and stuck):
+    is_other = revision is not None or run.resume_on is not None
+    if run.status != "diverged" and not (run.status == "needs-attention" and is_other and stuck):
         raise RuntimeFault(
             "not_diverged",
             f"Session {run_id} is {run.shown_status}. Only a run that stopped as diverged, or one that cannot go on "

@@ -275,6 +275,22 @@ def test_a_question_says_that_its_code_changed(tmp_path: Path) -> None:
     play(story())
 
 
+def test_an_edit_is_told_to_whoever_looks_at_the_questions_that_wait(tmp_path: Path) -> None:
+    repo = desk_repo(tmp_path / "repo", "typescript")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            await desk.run("ask")
+            opened = await desk.until("pause-opened")
+            assert "code_changed" not in opened.wire
+            desk_repo(repo.root, "typescript", word="new")
+            told = await desk.until("pause-opened", code_changed=True)
+            assert told.wire["pause_id"] == opened.wire["pause_id"]
+            assert (await desk.until("run", code_changed=True)).wire["status"] == "awaiting-input"
+
+    play(story())
+
+
 def test_code_is_kept_as_a_whole_and_as_long_as_somebody_needs_it(tmp_path: Path) -> None:
     repo = desk_repo(tmp_path / "repo", "typescript")
     versions = Versions(tmp_path / "versions")
