@@ -34,12 +34,20 @@ _QUERIES: Final = "runtime_core/journal/queries.py"
 _WRITER: Final = "runtime_core/journal/writer.py"
 _JUDGE: Final = "runtime_core/approvals/answering.py"
 _VOTES: Final = "runtime_core/approvals/votes.py"
+_LEDGER: Final = "runtime_core/engine/ledger.py"
+_TAKE: Final = "            batch, self._queue = self._queue, []\n"
+_HAND_OUT: Final = (
+    "            for entry, after, _ in batch:\n                self._keep(entry)\n                after()\n"
+)
+_HOST_TS: Final = "runtime_core/hosts/programs/run.mjs"
+_HOST_PY: Final = "runtime_core/hosts/programs/handler_host/run.py"
 _DRIVER: Final = "runtime_core/engine/driver.py"
 _CONFORMANCE: Final = "unit/journal/test_conformance.py"
 _ANSWERING: Final = "unit/approvals/test_answering.py"
 _MACHINE: Final = "unit/journal/test_machine.py"
 _MODEL: Final = "proof/test_model.py::test_the_journal_goes_the_ways_of_the_model"
 _REPLAY: Final = "unit/hosts/test_replay.py"
+_OTHERS: Final = "unit/engine/test_divergence.py::test_no_child_goes_on_before_all_of_them_have_been_replayed"
 
 MUTANTS: Final = {
     "fence: epoch": _mutant(
@@ -264,12 +272,13 @@ MUTANTS: Final = {
         'if jobs[0].error:\n                    db.execute("COMMIT")',
         "unit/journal",
     ),
-    "run: stored before told": _mutant(
+    "run: stored before told": Mutant(
         "a handler gets a result only when it is stored",
-        "runtime_core/engine/ledger.py",
-        "            for entry, after, _ in batch:\n                self._keep(entry)\n                after()\n",
-        "",
-        "unit/engine/test_calls.py",
+        (
+            Cut(_LEDGER, f"                return\n{_HAND_OUT}", "                return\n"),
+            Cut(_LEDGER, _TAKE, f"{_TAKE}{_HAND_OUT}"),
+        ),
+        ("unit/engine/test_storing.py",),
     ),
     "run: intent": _mutant(
         "a call that may not be repeated is noted before it is made",
@@ -285,12 +294,65 @@ MUTANTS: Final = {
         "pass\n",
         "crash/test_kill_runtime.py::test_killed_in_the_middle_of_a_call_asks_instead_of_repeating_it",
     ),
-    "run: changed question": _mutant(
+    "run: changed question": Mutant(
         "an answer reaches the question it was given to",
-        _DRIVER,
-        "known.fingerprint == asked.fingerprint",
-        "True",
-        "unit/engine/test_pauses.py",
+        (
+            Cut(_DRIVER, "elif known.fingerprint == asked.fingerprint:", "elif True:"),
+            Cut(
+                _HOST_TS,
+                "this.strict || made.kind === 'input' || made.kind === 'approval'",
+                "this.strict",
+            ),
+            Cut(
+                _HOST_PY,
+                'self._is_strict or made["kind"] in {"input", "approval"}',
+                "self._is_strict",
+            ),
+        ),
+        ("unit/engine/test_divergence.py",),
+    ),
+    "run: all are replayed": _mutant(
+        "no handler of a run makes a new call before all of them have been replayed",
+        "runtime_core/engine/replays.py",
+        "return len(self._expected) > 1 or bool(self._waiting)",
+        "return False",
+        _OTHERS,
+    ),
+    "resume: diverged": _mutant(
+        "only a run that stopped is resumed with other code",
+        _TRANSACTIONS,
+        'if run.status != "diverged" and not (',
+        "if False and not (",
+        "unit/engine/test_versions.py",
+        _MACHINE,
+    ),
+    "exec: trust": _mutant(
+        "no command is run for code that nobody has trusted",
+        "runtime_core/engine/shell.py",
+        "if not await self.is_trusted():",
+        "if False:",
+        "unit/engine/test_shell.py::test_a_repository_that_does_not_ask_or_is_not_trusted_runs_nothing",
+    ),
+    "exec: trust of the code": _mutant(
+        "trust is for the code as it was seen",
+        "runtime_core/journal/trust.py",
+        "WHERE repo = ? AND revision = ?",
+        "WHERE repo = ? AND ? <> ''",
+        "unit/engine/test_shell.py::test_trust_is_for_the_code_as_it_was_and_lasts",
+    ),
+    "retention: age": _mutant(
+        "what ended lately keeps its journal",
+        "runtime_core/journal/retention.py",
+        "pruned_at IS NULL AND finished_at < ? ",
+        "pruned_at IS NULL AND ? > 0 ",
+        "unit/journal/test_retention.py",
+    ),
+    "retention: values in use": _mutant(
+        "a value that a row names is kept",
+        "runtime_core/journal/retention.py",
+        "if not is_named(db, digest):",
+        "if True:",
+        "unit/journal/test_retention.py",
     ),
     "run: one executor": _mutant(
         "one process executes the runs of a data folder",
@@ -301,44 +363,44 @@ MUTANTS: Final = {
     ),
     "replay, TypeScript: kind and name": _mutant(
         "another call than the recorded one stops the run",
-        "runtime_core/hosts/programs/run.mjs",
+        _HOST_TS,
         "if (record.kind !== made.kind || record.name !== made.name || (isFixed && isChanged)) {",
         "if (isFixed && isChanged) {",
         _REPLAY,
     ),
     "replay, Python: kind and name": _mutant(
         "another call than the recorded one stops the run",
-        "runtime_core/hosts/programs/handler_host/run.py",
+        _HOST_PY,
         'if record["kind"] != made["kind"] or record["name"] != made["name"] or (is_fixed and is_changed):',
         "if is_fixed and is_changed:",
         _REPLAY,
     ),
-    "replay, TypeScript: new calls wait": _mutant(
-        "nothing new is made before every recorded call was made again",
-        "runtime_core/hosts/programs/run.mjs",
-        "if (this.phase !== LIVE && !this.known.has(made.seq)) this.held.push({ made, work });\n      else if",
-        "if",
-        _REPLAY,
+    "replay, TypeScript: new calls wait for others": _mutant(
+        "nothing new is made before the other handlers of the run have been replayed",
+        _HOST_TS,
+        "if (this.phase !== LIVE && !this.known.has(made.seq))",
+        "if (false)",
+        _OTHERS,
     ),
-    "replay, Python: new calls wait": _mutant(
-        "nothing new is made before every recorded call was made again",
-        "runtime_core/hosts/programs/handler_host/run.py",
+    "replay, Python: new calls wait for others": _mutant(
+        "nothing new is made before the other handlers of the run have been replayed",
+        _HOST_PY,
         'if self._phase is Phase.LIVE or made["seq"] in self._known:',
         "if True:",
-        _REPLAY,
+        _OTHERS,
     ),
     "replay, TypeScript: one at a time": _mutant(
         "a result is handed out when nothing of the one before moves any more",
-        "runtime_core/hosts/programs/run.mjs",
+        _HOST_TS,
         "      this.deliver(this.queue[this.at++]);\n      await tick();\n",
         "      this.deliver(this.queue[this.at++]);\n",
         _REPLAY,
     ),
     "replay, Python: one at a time": _mutant(
         "a result is handed out when nothing of the one before moves any more",
-        "runtime_core/hosts/programs/handler_host/run.py",
-        "            self._at += 1\n            await self._port.turns.over()\n",
-        "            self._at += 1\n",
+        _HOST_PY,
+        "            self._at += 1\n            self._port.turns.then(partial(self._hand_out, calm))\n",
+        "            self._at += 1\n            self._hand_out(calm)\n",
         _REPLAY,
     ),
 }
