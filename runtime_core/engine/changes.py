@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -9,6 +11,8 @@ from runtime_core.engine.divergence import changed_params, describe
 from runtime_core.journal.base import Journal
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import SlotPath, slot
+
+log = logging.getLogger(__name__)
 
 LIMIT: Final = 20
 """Calls of one leg that are named."""
@@ -23,12 +27,23 @@ class ChangedCalls:
         self._warn = warn
         self._recorded: Mapping[SlotPath, JsonText | None] | None = None
         self._named = 0
+        self._looking: set[asyncio.Task[None]] = set()
 
-    async def note(self, names: Sequence[str], path: SlotPath, value: dict[str, Any]) -> None:
+    def note(self, names: Sequence[str], path: SlotPath, value: dict[str, Any]) -> None:
         """``value``: the note of the host, ``{"seq", "kind", "name", "args", …}``."""
         self._named += 1
-        if self._named > LIMIT:
-            return
+        if self._named <= LIMIT:
+            task = asyncio.get_running_loop().create_task(self._look(names, path, value))
+            self._looking.add(task)
+            task.add_done_callback(self._looking.discard)
+
+    async def told(self) -> None:
+        """Wait until ``warn`` was told of every call that was noted."""
+        for failed in await asyncio.gather(*self._looking, return_exceptions=True):
+            if isinstance(failed, Exception):
+                log.warning("%s: what a changed call was recorded with cannot be read: %s", self._run_id, failed)
+
+    async def _look(self, names: Sequence[str], path: SlotPath, value: dict[str, Any]) -> None:
         if self._recorded is None:
             self._recorded = {span.slot: span.input for span in await self._journal.spans(self._run_id)}
         at = slot(path, value["seq"])

@@ -226,7 +226,7 @@ class RunDriver:
 
     def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
         if kind == "params-changed":
-            self._spawn(self._changed.note(frame.place.names, frame.path, value))
+            self._changed.note(frame.place.names, frame.path, value)
         else:
             self._origin.note(frame.place, kind, value)
 
@@ -516,6 +516,8 @@ class RunDriver:
         self._ending = asyncio.get_running_loop().create_task(self._write_last(last))
 
     async def _write_last(self, last: Coroutine[Any, Any, None]) -> None:
+        await self._changed.told()
+        await self._ledger.drained()
         try:
             await last
         except Exception as error:  # noqa: BLE001 - whatever it is, drive() reports it

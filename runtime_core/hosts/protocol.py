@@ -8,7 +8,7 @@ handler does not know; whatever else arrives on the stream was printed by a hand
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from json.encoder import encode_basestring_ascii as quote
 from typing import Any, Final, TypeAlias, cast
 
@@ -69,17 +69,21 @@ def run_message(number: int, job: HandlerJob) -> dict[str, object]:
         "env": dict(job.env),
         "t0": job.started_ms,
         "seed": job.seed,
-        "journal": [_record(call) for call in job.recorded],
-        "started": [_record(call) for call in job.started],
+        "journal": _records(job.recorded),
+        "started": _records(job.started),
     }
 
 
-def _record(call: RecordedCall) -> Raw:
+def _records(calls: Sequence[RecordedCall]) -> Raw:
     """A journal has thousands of them, so they are written without a detour."""
+    return Raw(f"[{','.join(map(_record, calls))}]")
+
+
+def _record(call: RecordedCall) -> str:
     head = f'{{"seq":{call.seq},"kind":"{call.kind}","name":{quote(call.name)},"digest":{quote(call.digest)}'
     if call.ok is None:
-        return Raw(head + "}")
-    return Raw(f'{head},"ok":{"true" if call.ok else "false"},"at":{call.at_ms!r},"value":{call.value or "null"}}}')
+        return head + "}"
+    return f'{head},"ok":{"true" if call.ok else "false"},"at":{call.at_ms!r},"value":{call.value or "null"}}}'
 
 
 def read_call(message: Message) -> HandlerCall:

@@ -9,6 +9,7 @@ import inspect
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .turns import Turns, current_run, in_step
@@ -132,7 +133,8 @@ class Run:
             self.note("lossy", f"{kind} {name} {what}")
         self._pending[made["seq"]] = future
         if made["seq"] in self._recorded:
-            self._port.loop.call_soon(self.start_pump, context=contextvars.Context())
+            if not self._is_pumping:
+                self._port.loop.call_soon(self.start_pump, context=contextvars.Context())
             return future
         self._held.append((made, work or self._ask))
         if self._phase is Phase.LIVE:
@@ -274,15 +276,24 @@ class Run:
         if not is_quiet:
             await self._port.turns.over()
         while self._can_deliver():
-            self._stuck_off()
-            self._deliver(self._queue[self._at])
-            self._at += 1
-            await self._port.turns.over()
+            calm: asyncio.Future[None] = self._port.loop.create_future()
+            self._hand_out(calm)
+            await calm
         self._is_pumping = False
         if self._at == len(self._queue):
             self._queue = []
             self._at = 0
         self.settle()
+
+    def _hand_out(self, calm: asyncio.Future[None]) -> None:
+        """Without a task in between: a replay has thousands of results."""
+        if self._can_deliver():
+            self._stuck_off()
+            self._deliver(self._queue[self._at])
+            self._at += 1
+            self._port.turns.then(partial(self._hand_out, calm))
+        else:
+            calm.set_result(None)
 
     def _can_deliver(self) -> bool:
         if self.is_dead or self._reads or self._at >= len(self._queue):

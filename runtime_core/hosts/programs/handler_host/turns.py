@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,17 +26,21 @@ class Turns:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._ready: list[Any] = cast("Any", loop)._ready
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: list[Callable[[], object]] = []
         self._is_watching = False
 
     def over(self) -> asyncio.Future[None]:
         """Done when everything that was ready has run."""
         future: asyncio.Future[None] = self._loop.create_future()
-        self._waiting.append(future)
+        self.then(lambda: future.done() or future.set_result(None))
+        return future
+
+    def then(self, act: Callable[[], object]) -> None:
+        """Call ``act`` when everything that was ready has run."""
+        self._waiting.append(act)
         if not self._is_watching:
             self._is_watching = True
             self._loop.call_soon(self._look)
-        return future
 
     def _look(self) -> None:
         if self._ready:
@@ -43,6 +48,5 @@ class Turns:
             return
         waiting, self._waiting = self._waiting, []
         self._is_watching = False
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+        for act in waiting:
+            act()
