@@ -382,6 +382,37 @@ def test_code_that_cannot_run_cannot_be_told(tmp_path: Path) -> None:
     play(story())
 
 
+def test_a_run_that_was_resumed_on_its_old_code_is_previewed_on_that(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    code = """
+await ctx.requestInput('One?');
+await ctx.callTool('plan', {});
+await ctx.requestInput('Two?');
+await ctx.requestInput('Three?');
+return 'old';
+"""
+    repo.durable("ask", ts=code, tools=("plan", "release"))
+    repo.tool("plan", ts="return 1;")
+    repo.tool("release", ts="return 1;")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("ask"))["sessionId"]
+            await desk.answer(run_id, 1)
+            old = (await desk.detail(run_id))["run"]["revision"]
+            repo.durable("ask", ts=code.replace("plan", "release").replace("old", "new"), tools=("plan", "release"))
+            assert (await preview(desk, run_id, 2))["outcome"]["kind"] == "diverged"
+            assert (await desk.answer(run_id, 2))["outcome"]["kind"] == "diverged"
+            with pytest.raises(RuntimeFault) as refused:
+                await preview(desk, run_id, 3)
+            assert refused.value.code == "not_awaiting_input"
+            resumed = await desk.runtime.resume(run_id, old, who="ann")
+            assert resumed["outcome"]["question"] == "Three?"
+            assert (await preview(desk, run_id, 3))["result"] == "old"
+
+    play(story())
+
+
 UNSTEADY = """
 globalThis.passes = (globalThis.passes ?? 0) + 1;
 await ctx.callTool('plan', {n: PARAMS});
