@@ -218,11 +218,11 @@ def _is_clear(fault: RuntimeFault, data: Path) -> None:
 
 async def _all_is_there(team: Bench, accepted: set[str], figures: Figures) -> None:
     """With space again every run comes to its end, and none that was accepted is missing."""
-    while left := (await team.runtime.runs(finished=False))["runs"]:
+    while (await team.runtime.runs(finished=False))["runs"]:
         for pause in (await team.runtime.pending(who="ann"))["approvals"]:
             figures.doubts += pause["kind"] == "attention"
             await team.answer(pause["session_id"], ANSWERS[pause["kind"]], pause_id=pause["pause_id"])
-        await asyncio.sleep(0.02 * bool(left))
+        await asyncio.sleep(0.02)
     runs = {run["session_id"]: run for run in (await team.runtime.runs(finished=True))["runs"]}
     missing = accepted - runs.keys()
     assert not missing, f"{missing} were accepted and are not there"
