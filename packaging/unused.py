@@ -1,6 +1,6 @@
 """Names that nothing uses (vulture), without those that only a framework calls.
 
-Qt, asyncio and logging call overrides by their own names, click and pydantic call what they decorate: the names are
+Qt, asyncio, logging and the import system call overrides by their own names, click and pydantic call what they decorate: the names are
 read from the frameworks themselves, so nobody keeps a whitelist. What only tests use counts as unused, except for
 properties, through which tests may look in. Exit code 1 if there is any.
 """
@@ -12,6 +12,7 @@ import logging
 import re
 import sys
 from collections.abc import Iterable
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,7 +33,7 @@ def unused() -> list[str]:
     finder: Any = Vulture(ignore_names=SWITCHES, ignore_decorators=CALLED_BY_DECORATOR)
     finder.scavenge([str(ROOT / folder) for folder in PRODUCT])
     overrides = _public(_classes(QtCore, QtGui, QtNetwork, QtSvg, QtWidgets)) | _public(_protocols())
-    overrides |= _public([logging.Handler])
+    overrides |= _public([logging.Handler, ModuleSpec, SourceFileLoader])
     found = finder.get_unused_code(min_confidence=60)
     kept = overrides | _names_in_tests(item.name for item in found if item.typ == "property")
     return [_line(item) for item in found if item.name not in kept and not _is_shape(item)]

@@ -28,7 +28,7 @@ SOURCES = {
     "plain.py": "async def handler(p, ctx): return p['n']",
     "calls.ts": "export default async (p, ctx) => { for (let i = 0; i < p.n; i++) await ctx.callTool('t', {i}) }",
     "calls.py": "async def handler(p, ctx):\n    for i in range(p['n']): await ctx.call_tool('t', {'i': i})",
-    "ask.ts": "export default async (p, ctx) => { const a = Array(1e3).fill(p); await ctx.requestInput('?'); return a }",
+    "ask.ts": "export default async (p, ctx) => { const a = Array(999); await ctx.requestInput(1); return a }",
     "ask.py": "async def handler(p, ctx):\n    a = [p] * 1000\n    await ctx.request_input('?')\n    return a",
 }
 ROUNDS = 15
@@ -38,6 +38,10 @@ PAUSES = 40_000
 
 def _driver(hosts: HandlerHosts, repo: HostRepo, name: str, n: int, **options: Any) -> RunDriver:
     return RunDriver(hosts, repo, entry(name), {"n": n}, **options)
+
+
+def _answered(call: HandlerCall) -> dict[str, str]:
+    return {"text": f"a result of {call.name}"}
 
 
 async def _timed(work: Callable[[], Awaitable[Any]]) -> float:
@@ -85,8 +89,8 @@ async def cold(folder: Path, repo: HostRepo, beside: Path | None) -> None:
             print(f"cold start, {language} to the one beside: {statistics.median(ratios):.2f}")
 
 
-async def load(folder: Path, repo: HostRepo, _: Path | None) -> None:
-    async def slow(_: HandlerCall) -> None:
+async def load(folder: Path, repo: HostRepo, beside: Path | None) -> None:
+    async def slow(call: HandlerCall) -> None:
         await asyncio.sleep(0.005)
 
     for language in LANGUAGES:
@@ -103,10 +107,10 @@ async def load(folder: Path, repo: HostRepo, _: Path | None) -> None:
         await hosts.close()
 
 
-async def replay(folder: Path, repo: HostRepo, _: Path | None) -> None:
+async def replay(folder: Path, repo: HostRepo, beside: Path | None) -> None:
     for language in LANGUAGES:
         hosts = HandlerHosts(folder / "cache")
-        run = _driver(hosts, repo, f"calls.{language}", RECORDED, execute=lambda _: {"text": "a result of a call"})
+        run = _driver(hosts, repo, f"calls.{language}", RECORDED, execute=_answered)
         await run.leg()
         run.params = f'{{"n": {RECORDED + 1}}}'
         recorded = list(run.journal)
@@ -119,7 +123,7 @@ async def replay(folder: Path, repo: HostRepo, _: Path | None) -> None:
         await hosts.close()
 
 
-async def pauses(folder: Path, repo: HostRepo, _: Path | None) -> None:
+async def pauses(folder: Path, repo: HostRepo, beside: Path | None) -> None:
     for language in LANGUAGES:
         hosts = HandlerHosts(folder / "cache")
         used: list[int] = []
