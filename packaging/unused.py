@@ -1,7 +1,7 @@
 """Names that nothing uses (vulture), without those that only a framework calls.
 
-Qt, asyncio, logging and the import system call overrides by their own names, click and pydantic call what they decorate: the names are
-read from the frameworks themselves, so nobody keeps a whitelist. What only tests use counts as unused, except for
+Qt, asyncio, logging and the import system call overrides by their own names, click and pydantic call what they
+decorate: the names are read from the frameworks themselves, so nobody keeps a whitelist. What only tests use counts as unused, except for
 properties, through which tests may look in. Exit code 1 if there is any.
 """
 
@@ -12,7 +12,7 @@ import logging
 import re
 import sys
 from collections.abc import Iterable
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("inbox_app", "runtime_core", "packaging")
 CALLED_BY_DECORATOR = ["@*.command*", "@command*", "@*.group*", "@*validator*"]
 # Set for others to read (the interpreter, logging, pydantic, types, handlers), or only to keep a task alive.
-SWITCHES = ["dont_write_bytecode", "raiseExceptions", "model_config", "__*__", "aborted", "_*_task"]
+SWITCHES = ["dont_write_bytecode", "raiseExceptions", "model_config", "submodule_search_locations"]
+SWITCHES += ["__*__", "aborted", "_*_task"]
 # Modules that spell out what a file or a message may hold, read yet or not.
 SHAPES = ("inbox_app/gateway/base.py", "runtime_core/wire/", "runtime_core/repo/", "runtime_core/hosts/base.py")
 
@@ -33,7 +34,7 @@ def unused() -> list[str]:
     finder: Any = Vulture(ignore_names=SWITCHES, ignore_decorators=CALLED_BY_DECORATOR)
     finder.scavenge([str(ROOT / folder) for folder in PRODUCT])
     overrides = _public(_classes(QtCore, QtGui, QtNetwork, QtSvg, QtWidgets)) | _public(_protocols())
-    overrides |= _public([logging.Handler, ModuleSpec, SourceFileLoader])
+    overrides |= _public([logging.Handler, SourceFileLoader])
     found = finder.get_unused_code(min_confidence=60)
     kept = overrides | _names_in_tests(item.name for item in found if item.typ == "property")
     return [_line(item) for item in found if item.name not in kept and not _is_shape(item)]
