@@ -30,7 +30,7 @@ from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.repo.trust import needs
 from runtime_core.repo.versions import Versions
-from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.codes import RuntimeFault, no_session
 from runtime_core.wire.json import JsonText, dumps
 from runtime_core.wire.runs import PauseRow, RunRow
 from runtime_core.wire.settings import Settings
@@ -431,9 +431,7 @@ class Runtime:
     async def _row(self, run_id: str) -> RunRow:
         run = await self._journal.run(run_id)
         if run is None:
-            raise RuntimeFault(
-                "NOT_FOUND", f"There is no session {run_id}. See the ids there are with: operator-inbox list --runs"
-            )
+            raise no_session(run_id)
         return run
 
     async def _open_bundles(self, tool: str) -> Sequence[Bundle]:

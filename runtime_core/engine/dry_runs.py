@@ -23,7 +23,7 @@ from runtime_core.hosts.base import HandlerFailure, Hosts
 from runtime_core.journal.base import Answer, Journal
 from runtime_core.repo.bundle import Bundle, BundleError
 from runtime_core.spans.book import entry_key
-from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.codes import no_session
 from runtime_core.wire.json import loads
 from runtime_core.wire.runs import Entry, PauseRow, RunRow, RunStatus, iso
 
@@ -136,9 +136,7 @@ class DryRuns:
             before, run = run, await self._journal.run(run_id)
             if run is not None and _version(run) == _version(before):
                 return run, known, entries
-        raise RuntimeFault(
-            "NOT_FOUND", f"There is no session {run_id}. See the ids there are with: operator-inbox list --runs"
-        )
+        raise no_session(run_id)
 
     async def _play(
         self, script: Script, bundle: Bundle, limit_s: float, *, moment: float | None = None, strict: bool

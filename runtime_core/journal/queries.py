@@ -22,7 +22,7 @@ from runtime_core.journal.rows import (
     to_run,
     to_span,
 )
-from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.codes import RuntimeFault, no_session
 from runtime_core.wire.runs import (
     FINISHED,
     JOURNAL_FORMAT,
@@ -60,9 +60,7 @@ def run(db: Connection, run_id: str) -> RunRow | None:
 def known_run(db: Connection, run_id: str) -> RunRow:
     found = run(db, run_id)
     if found is None:
-        raise RuntimeFault(
-            "NOT_FOUND", f"There is no session {run_id}. See the ids there are with: operator-inbox list --runs"
-        )
+        raise no_session(run_id)
     if not db.execute(f"SELECT {READABLE} FROM durable_run WHERE id = ?", (run_id,)).fetchone()[0]:
         raise RuntimeFault(
             "data_folder_unusable",

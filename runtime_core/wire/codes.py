@@ -18,6 +18,12 @@ class RuntimeFault(Exception):  # noqa: N818
         self.details = details
 
 
+def no_session(run_id: str) -> RuntimeFault:
+    return RuntimeFault(
+        "NOT_FOUND", f"There is no session {run_id}. See the ids there are with: operator-inbox list --runs"
+    )
+
+
 COMMAND_CODES: Final = ("untrusted", "exec-disabled", "exec-unavailable", "invalid-params")
 """``code`` of what ``ctx.exec`` throws (contract decision 28); a command that fails throws nothing."""
 
