@@ -1,8 +1,8 @@
 """Names that nothing uses (vulture), without those that only a framework calls.
 
 Qt, asyncio, logging and the import system call overrides by their own names, click and pydantic call what they
-decorate: the names are read from the frameworks themselves, so nobody keeps a whitelist. What only tests use counts as unused, except for
-properties, through which tests may look in. Exit code 1 if there is any.
+decorate: the names are read from the frameworks themselves, so nobody keeps a whitelist. What only tests use counts as
+unused, except for properties, through which tests may look in. Exit code 1 if there is any.
 """
 
 from __future__ import annotations
