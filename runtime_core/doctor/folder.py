@@ -67,7 +67,7 @@ def leftovers(data: Path) -> Iterator[Finding]:
             f"{copy} ({in_megabytes(copy.stat().st_size)}) is the journal as it was before an update.",
             "Remove it when you do not mean to go back to the version before.",
         )
-    unfinished = [*data.glob("*.part"), *data.glob(".import-*"), *data.glob("versions/.*")]
+    unfinished = [*data.glob("*.part*"), *data.glob(".import-*"), *data.glob("versions/.*")]
     for left in sorted(unfinished):
         yield warning("unfinished", f"{left} was left by something that did not finish.", "Remove it.")
 

@@ -6,6 +6,7 @@ A JSON value is TEXT, or, above `INLINE_LIMIT` characters, the 32-byte BLOB that
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -313,11 +314,27 @@ def _format(db: Connection, path: Path, newest: int) -> int:
 
 def _copy(db: Connection, path: Path, found: int) -> None:
     copy = path.with_name(f"{path.name}.format-{found}.copy")
-    if not copy.exists():
-        unfinished = copy.with_name(copy.name + ".part")
-        unfinished.unlink(missing_ok=True)
+    if copy.exists():
+        return
+    unfinished = copy.with_name(f"{copy.name}.{os.getpid()}.part")
+    try:
+        _remove(unfinished)
         db.execute("VACUUM INTO ?", (str(unfinished),))
+        with unfinished.open("rb+") as file:
+            os.fsync(file.fileno())
         unfinished.replace(copy)
+    except FileNotFoundError:
+        if not copy.exists():  # else another process was faster, and tidied up
+            raise
+    finally:
+        _remove(unfinished)
+    for left in copy.parent.glob(f"{copy.name}.*.part"):
+        _remove(left)
+
+
+def _remove(unfinished: Path) -> None:
+    for name in (unfinished.name, f"{unfinished.name}-journal"):
+        unfinished.with_name(name).unlink(missing_ok=True)
 
 
 def _apply(db: Connection, path: Path, number: int, migrations: Sequence[Migration]) -> None:
