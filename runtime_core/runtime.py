@@ -236,9 +236,7 @@ class Runtime:
                 break
             except RuntimeFault as fault:
                 if _left(deadline) <= 0 or not await self._is_passing(fault, answer):
-                    log.warning(
-                        "%s: an answer of %s was refused: %s", answer.run_id, answer.who or "nobody", fault.code
-                    )
+                    log.warning("%r: an answer of %r was refused: %s", answer.run_id, answer.who, fault.code)
                     raise
             await self._advance(answer.run_id, _left(deadline))
         return await self._reply(await self._advance(answer.run_id, _left(deadline)), answer.who, pause.id)

@@ -56,7 +56,7 @@ def test_two_people_approve_with_the_same_edits(
             assert (await refusal(desk.answer(run_id, "yes", edits='{"eur": 7}'))).code == "already_voted"
             assert (await refusal(desk.answer(run_id, "yes", who="bob"))).code == "votes_differ"
             assert (await refusal(desk.answer(run_id, "yes", who="joe"))).code == "answerer_not_allowed"
-            assert f"{run_id}: an answer of joe was refused: answerer_not_allowed" in caplog.text
+            assert f"'{run_id}': an answer of 'joe' was refused: answerer_not_allowed" in caplog.text
             shown = await desk.until("pause-opened", votes=first["votes"])
             assert shown.wire["pause_id"] == first["pause_id"]
             done = await desk.answer(run_id, True, who="bob", edits='{"eur":7}')
