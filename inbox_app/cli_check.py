@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from inbox_app.cli_session import DONE, say, say_json
+from inbox_app.cli_session import DONE, say, say_json, settings
 from inbox_app.cli_text import table, visible
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
@@ -94,10 +94,14 @@ def _wire(bundle: Bundle, problems: Sequence[Problem]) -> dict[str, Any]:
         "revision": bundle.revision,
         "tools": [_tool_wire(tool, bundle) for tool in bundle.tools.values()],
         "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
-        "needs_trust": list(needs(bundle.manifest)),
+        "needs_trust": list(_needs(bundle)),
         "landlock": landlock_version(),
         "problems": [problem.to_wire() for problem in problems],
     }
+
+
+def _needs(bundle: Bundle) -> Sequence[str]:
+    return needs(bundle.manifest, local=settings(quiet=True).shell_exec)
 
 
 def _tool_wire(tool: Tool, bundle: Bundle) -> dict[str, Any]:
@@ -161,7 +165,7 @@ def _lines(bundle: Bundle, problems: Sequence[Problem]) -> Iterator[str]:
     if not landlock_version() and any(tool.language == "python" for tool in bundle.tools.values()):
         yield ""
         yield NO_LANDLOCK
-    for need in needs(bundle.manifest):
+    for need in _needs(bundle):
         yield ""
         yield f"has to be trusted, with --trust, before it may use {need}"
     yield ""

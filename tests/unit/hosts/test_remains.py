@@ -14,6 +14,7 @@ import pytest
 from runtime_core.hosts import supervisor
 from runtime_core.hosts.remains import Remains, _command
 from runtime_core.hosts.supervisor import HandlerHosts
+from runtime_core.runtime import Runtime
 from tests.unit.hosts.driver import RunDriver, entry, write_tools
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is swept there")
@@ -81,6 +82,27 @@ def test_a_process_is_on_record_as_long_as_it_runs(tmp_path: Path, language: str
 
     asyncio.run(story())
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("executes", [True, False])
+def test_the_next_executor_of_a_data_folder_ends_what_is_left(tmp_path: Path, executes: bool) -> None:
+    mark = Remains.mark()
+    process = _spinning(mark)
+    try:
+        folder = tmp_path / "data" / "hosts" / "processes"
+        folder.mkdir(parents=True)
+        (folder / f"{_ended()}-{process.pid}").write_text(mark)
+
+        async def story() -> None:
+            runtime = Runtime(tmp_path / "data", execute=executes)
+            await runtime.open()
+            await runtime.close()
+
+        asyncio.run(story())
+        assert (process.wait(10) == -9) if executes else (process.poll() is None)
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Landlock is of Linux")
