@@ -31,7 +31,7 @@ _CANCELLER: Final = "local:eve"
 
 Kind = Literal["answers", "cancel", "key", "votes", "deadline"]
 KINDS: Final[Sequence[Kind]] = ("answers", "cancel", "key", "votes", "deadline")
-"""Everybody another answer; one of them cancels; all the same answer with one key; equal answers to a question that
+"""Everybody another answer; a third of them cancels; all the same answer with one key; equal answers to a question that
 takes three people, two from each person; the deadline passes at that very moment."""
 
 _SPEC: Final = question("input", '{"question": "Which dock?"}')
@@ -67,7 +67,7 @@ class Reply:
 async def press(journal: SqliteJournal, turn: Round, index: int) -> Reply:
     """What number ``index`` of them does."""
     who = f"local:{index}"
-    if turn.kind == "cancel" and index == turn.number * 7 % (THREADS + PROCESSES):
+    if turn.kind == "cancel" and index % 3 == turn.number % 3:
         return await _cancel(journal, turn)
     if turn.kind == "deadline" and index % 10 == 0:
         done = await journal.expire_due(time.time(), recorded)
@@ -253,6 +253,8 @@ async def _check(journal: SqliteJournal, turn: Round, replies: Sequence[Reply]) 
     assert pause.outcome is not None, "nothing was decided"
     assert (entry.state == "started") == (pause.outcome == "cancelled"), f"{pause.outcome}, but its call {entry.state}"
     winners = [reply for reply in replies if reply.did == "won" and reply.is_first]
+    if turn.kind == "cancel":
+        assert sum(reply.did == "cancelled" for reply in replies) == 1, "the run was cancelled more than once, or not"
     for reply in replies:
         if reply.did == "lost" and reply.who != _CANCELLER:
             _check_refusal(turn, pause, run.status, reply)
