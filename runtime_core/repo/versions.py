@@ -11,6 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ from runtime_core.wire.codes import RuntimeFault
 
 log = logging.getLogger(__name__)
 
+_AT_ONCE: Final = 16
 UNUSED_S: Final = 3600.0
 """How long a folder that no run names is kept after its last use: whoever took it a moment ago may not be known yet."""
 
@@ -119,7 +121,7 @@ class Versions:
 
 def _copy_files(root: Path, part: Path) -> bool:
     """False if the files at ``root`` change or go meanwhile; only what is wrong with the copy is an error."""
-    folders = {part}
+    folders, copies = {part}, list[Path]()
     try:
         names = code_files(root)
     except (OSError, TooLarge):
@@ -132,12 +134,11 @@ def _copy_files(root: Path, part: Path) -> bool:
         copy = part / name
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folders.update(parent for parent in copy.parents if parent.is_relative_to(part))
-        with copy.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    for folder in folders:
-        _sync(folder)
+        copy.write_bytes(content)
+        copies.append(copy)
+    with ThreadPoolExecutor(_AT_ONCE) as threads:  # a file system writes what is asked for at once in one go
+        for paths in (copies, folders):
+            list(threads.map(_sync, paths))
     return True
 
 
@@ -153,11 +154,15 @@ def _touch(folder: Path) -> None:
         os.utime(folder)
 
 
-def _sync(folder: Path) -> None:
-    """A name is safe when its folder is; systems that cannot sync a folder do so by themselves."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def _sync(path: Path) -> None:
+    """Make a file, or the names in a folder, safe. Raises `OSError`, but not where folders cannot be synced."""
+    try:
+        handle = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
+    except PermissionError:  # Windows opens no folder, and needs no sync of one
+        if path.is_dir():
+            return
+        raise
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
