@@ -103,18 +103,23 @@ def digest(value: object) -> str:
 def content_size(text: JsonText) -> int:
     """Bytes of UTF-8 of a JSON text in which every escaped character counts as what it stands for."""
     size = len(text) if text.isascii() else len(text.encode(errors="replace"))
-    return size - sum(map(_saved, _ESCAPE.finditer(text))) if "\\" in text else size
+    return size - _escaping(text) if "\\" in text else size
 
 
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
+_CODE = re.compile(r"\\u[0-9a-fA-F]{4}")
 
 
-def _saved(escape: re.Match[str]) -> int:
-    """How many bytes an escape takes more than its character; each half of a surrogate pair stands for two."""
-    if escape[1] is None:
-        return 1
-    code = int(escape[1], 16)
-    return 6 - (1 if code < 0x80 else 2 if code < 0x800 or 0xD800 <= code < 0xE000 else 3)
+def _escaping(text: JsonText) -> int:
+    """How many bytes escapes take more than their characters; a half of a surrogate pair stands for U+FFFD."""
+    backslashes = text.count("\\\\")
+    rest = text.replace("\\\\", "")  # now every backslash begins an escape
+    codes = _CODE.findall(rest)
+    saved = backslashes + rest.count("\\") - len(codes)
+    if codes:
+        units = "".join(codes).encode().decode("unicode_escape")
+        chars = units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        saved += 6 * len(codes) - len(chars.encode())
+    return saved
 
 
 class _DuplicateKey(Exception):  # noqa: N818

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime_core.wire.json import MAX_DEPTH, JsonError, Number, digest, dumps, loads, pretty
+from runtime_core.wire.json import MAX_DEPTH, JsonError, Number, content_size, digest, dumps, loads, pretty
 
 VALUES = [
     "true",
@@ -238,3 +238,22 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     value = read_or_place(data)
     assert isinstance(value, Place) or loads(dumps(value)) == value
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.booleans())
+def test_a_text_has_the_size_of_its_characters_however_it_is_escaped(text: str, plain: bool) -> None:
+    assert content_size(json.dumps(text, ensure_ascii=not plain)) == len(text.encode()) + 2
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        (r'"\\u0041"', 8),  # a backslash, then five characters
+        (r'"\\\u0041"', 4),
+        (r'"\u00e9\u07ff\u0800\uD83D\uDE00\n\/"', 15),
+        (r'{"a\"": "\\"}', 11),
+        ("[1.50, -0]", 10),
+    ],
+)
+def test_the_size_of_escapes(text: str, size: int) -> None:
+    assert content_size(text) == size
