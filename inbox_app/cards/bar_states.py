@@ -15,6 +15,7 @@ from inbox_app.models.deadline_words import then
 from inbox_app.models.wording import clock
 from inbox_app.state.outbox import Sending, Wish
 from inbox_app.theme.tokens import Role
+from inbox_app.widgets.hidden_text import reveal
 
 Act: TypeAlias = Literal["undo", "rest", "retry", "reload", "next", "correct", "run"]
 
@@ -185,6 +186,17 @@ def voted(votes: Votes) -> BarState:
     left = votes.needed - votes.given
     text = translate("DecisionBar", "Your answer is counted, {given} of {needed}. {left} more to decide")
     return BarState("users", "waiting", text.format(given=votes.given, needed=votes.needed, left=max(left, 0)))
+
+
+def barrier(pause: Pause, now: float, kept: Kept) -> BarState | None:
+    """Why an open question cannot be answered by this operator now; None if it can."""
+    if pause.stopped:
+        return stopped()
+    if pause.is_over(now):
+        return expired(pause.expires_at, pause.on_expire, kept)
+    if pause.votes is not None and pause.votes.mine:
+        return voted(pause.votes)
+    return None if pause.eligible else not_yours(reveal(pause.reason))
 
 
 def stopped() -> BarState:

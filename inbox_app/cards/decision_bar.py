@@ -163,9 +163,9 @@ class DecisionBar(QWidget):
         return self._is_open and self._arming.is_armed and self._sending is None
 
     @property
-    def is_sending(self) -> bool:
-        """Whether the bar tells of an answer that was given here."""
-        return self._sending is not None
+    def sending(self) -> Sending | None:
+        """The answer the bar tells of, that was given here."""
+        return self._sending
 
     @property
     def can_pick(self) -> bool:

@@ -38,6 +38,8 @@ class CardPage(QScrollArea):
 
     changed = Signal()
     payload_wanted = Signal()
+    resume_wanted = Signal(bool)
+    cancel_wanted = Signal()
     unseen_changed = Signal(int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -50,6 +52,7 @@ class CardPage(QScrollArea):
         self._code_note: Strip | None = None
         self._votes: VotesPart | None = None
         self._warnings: WarningStrip | None = None
+        self._ways: WaysOn | None = None
         self._seen: dict[QWidget, Seen] = {}
         self._view = (0, 0)
         self._measure = QTimer(self)
@@ -113,14 +116,26 @@ class CardPage(QScrollArea):
             self._warnings.show_warnings(warnings)
             self._warnings.show()
 
-    def show_run(self, run: Run, acting: Acting) -> WaysOn | None:
-        """A run without a question; what can be done about it, if it stopped."""
+    def show_run(self, run: Run, acting: Acting) -> None:
+        """A run without a question; with what can be done about it, if it stopped."""
         body = self._start()
         shown = RunBody(self._theme, run, acting, self._page)
         shown.payload_wanted.connect(self.payload_wanted)
         body.addLayout(self._inset(shown))
         self._finish(body)
-        return shown.ways
+        self._ways = shown.ways
+        if self._ways is not None:
+            self._ways.resume_wanted.connect(self.resume_wanted)
+            self._ways.cancel_wanted.connect(self.cancel_wanted)
+
+    @property
+    def has_ways(self) -> bool:
+        """Whether the page offers ways on, and says what is being done about the run."""
+        return self._ways is not None
+
+    def show_acting(self, acting: Acting) -> None:
+        if self._ways is not None:
+            self._ways.show_acting(acting)
 
     def repeat_question(self, wanted: bool) -> None:
         """Show the whole question where the head has no room for all of it."""
@@ -175,7 +190,7 @@ class CardPage(QScrollArea):
 
     def _start(self) -> QVBoxLayout:
         self.card = self.note = self._payload = self._question = None
-        self._code_note = self._votes = self._warnings = None
+        self._code_note = self._votes = self._warnings = self._ways = None
         self._seen = {}
         self._page = QWidget()
         self._page.setAutoFillBackground(False)

@@ -20,8 +20,7 @@ from inbox_app.errors import sentence
 from inbox_app.gateway.base import Batch, Gateway, Pause
 from inbox_app.state.drafts import Draft, Drafts
 from inbox_app.state.memory import Memory
-from inbox_app.state.outbox import Outbox, SendState
-from inbox_app.state.requests import Mark
+from inbox_app.state.outbox import Outbox
 from inbox_app.theme.palettes import ThemeChoice
 from inbox_app.theme.theme import Theme
 from inbox_app.views import idle
@@ -32,6 +31,7 @@ from inbox_app.views.keys import key_groups
 from inbox_app.views.leaving import Leaving
 from inbox_app.views.link import Link
 from inbox_app.views.main_window import MainWindow
+from inbox_app.views.marks import Marks
 from inbox_app.views.reading import Reading
 from inbox_app.views.request_pane import RequestPane
 from inbox_app.views.run_acts import RunActs
@@ -39,17 +39,6 @@ from inbox_app.views.undo_toast import UndoToast
 from inbox_app.widgets.dialogs import KeysDialog
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], object]
-
-OPENING_MS = 400
-"""What opens faster is not worth a word."""
-
-_MARKS: dict[SendState, Mark] = {
-    "held": "held",
-    "sending": "sending",
-    "done": "answered",
-    "failed": "failed",
-    "refused": "",
-}
 
 
 class Desk(QObject):
@@ -78,7 +67,7 @@ class Desk(QObject):
         self._spawn = spawn
         self._drafts = drafts
         self._outbox = outbox
-        self._clock = clock
+        self._marks = Marks(drafts, outbox)
         self._idle = ("", "")
         self._link = Link(self._take, spawn, clock, self)
         self._actions: Sequence[CommandAction] = ()
@@ -239,7 +228,7 @@ class Desk(QObject):
         first = not self._inbox.loaded
         self._inbox.take(batch, self._reading.pause_id)
         for pause in batch.opened:
-            mark, until = self._mark_of(pause.id)
+            mark, until = self._marks.of(pause.id)
             if mark:
                 self._inbox.mark(pause.id, mark, until)
         if batch.reset:
@@ -320,20 +309,14 @@ class Desk(QObject):
     @Slot(object)
     def _on_draft_changed(self, draft: Draft) -> None:
         self._drafts.put(draft)
-        self._inbox.mark(draft.pause_id, *self._mark_of(draft.pause_id))
+        self._inbox.mark(draft.pause_id, *self._marks.of(draft.pause_id))
 
     @Slot(str)
     def _on_sending_changed(self, pause_id: str) -> None:
-        self._inbox.mark(pause_id, *self._mark_of(pause_id))
+        self._inbox.mark(pause_id, *self._marks.of(pause_id))
         self._reading.refresh_outbox(pause_id)
         self._toast.refresh()
         self._refresh_actions()
-
-    def _mark_of(self, pause_id: str) -> tuple[Mark, float | None]:
-        sending = self._outbox.get(pause_id)
-        if sending is not None and _MARKS[sending.state] and not sending.is_one_of_several:
-            return _MARKS[sending.state], sending.leaves_at
-        return ("draft" if self._drafts.get(pause_id) else ""), None
 
     @Slot(str, str, str)
     def _on_refused(self, run_id: str, what: str, why: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
+from inbox_app.cards.bar_states import Kept
 from inbox_app.cards.base import short_label
 from inbox_app.gateway.base import Pause
 from inbox_app.state.drafts import Draft
@@ -34,6 +35,13 @@ class Prepared:
         edits = payload.edits() if has_edits else None
         wish = Wish(pause, picked.value, picked.label, edits, has_edits, self._note, card.is_typed)
         return wish, card.problem()
+
+    def kept(self, draft: Draft | None) -> Kept:
+        """What is kept of an answer that was not sent."""
+        if draft is None or draft.is_empty:
+            return ""
+        card = self._card_page.card
+        return "text" if card is not None and card.is_typed else "pick"
 
     @property
     def can_correct(self) -> bool:

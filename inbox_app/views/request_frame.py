@@ -12,11 +12,13 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from inbox_app.cards.base import Card
 from inbox_app.cards.decision_bar import DecisionBar
+from inbox_app.gateway.base import RunDetail
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import EDGE
 from inbox_app.views.call_pane import CallPane
 from inbox_app.views.card_page import CardPage
 from inbox_app.views.decision_list import DecisionList
+from inbox_app.views.pause_facts import outcomes_of_calls
 from inbox_app.views.payload_page import PayloadPage
 from inbox_app.views.request_head import RequestHead
 from inbox_app.widgets.empty_state import EmptyState
@@ -173,6 +175,16 @@ class RequestFrame(QWidget):
         self._production = production
         self._frame.setContentsMargins(self._theme.px(EDGE) if production else 0, 0, 0, 0)
         self.update()
+
+    def _show_course(self, detail: RunDetail, *, first: bool) -> None:
+        """The calls of a run and what was decided in it."""
+        if first:
+            self._calls.load(detail.calls)
+        else:
+            self._calls.apply(detail.calls)
+        self._calls.show_outcomes(outcomes_of_calls(detail))
+        self._tabs.set_count(3, len(detail.decisions))
+        self._decisions.show_decisions(detail.decisions)
 
     @Slot()
     def _chain(self) -> None:

@@ -36,7 +36,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from inbox_app.cards import bar_states
-from inbox_app.cards.bar_states import BarState
 from inbox_app.commands.base import TabName
 from inbox_app.gateway.base import Call, Decision, Pause, RunDetail
 from inbox_app.state.drafts import Draft
@@ -44,8 +43,7 @@ from inbox_app.state.outbox import Sending
 from inbox_app.theme.theme import Theme
 from inbox_app.views import run_states
 from inbox_app.views.deadline import Deadline
-from inbox_app.views.divergence_part import WaysOn
-from inbox_app.views.pause_facts import call_id, content, outcomes_of_calls, size_of
+from inbox_app.views.pause_facts import call_id, content, size_of
 from inbox_app.views.prepared import Prepared
 from inbox_app.views.request_frame import RequestFrame
 from inbox_app.views.run_acts import IDLE, Acting
@@ -81,10 +79,8 @@ class RequestPane(RequestFrame):
         self._draft: Draft | None = None
         self._closed = False
         self._late = False
-        self._refused_edit = ""
         self._deadline = Deadline(clock, self)
         self._prepared = Prepared(self._card_page, self._payload_page)
-        self._ways: WaysOn | None = None
         self.acting: Callable[[str], Acting] = _nothing_done
         """What is being done to a run."""
         self._connect()
@@ -148,10 +144,8 @@ class RequestPane(RequestFrame):
             self._head.show_pause(pause, production=self._production)
             self._card_page.show_news(pause)
             self._deadline.watch(pause.expires_at)
-            if self._barrier(pause) is not None:
-                self._bar_or_open(pause)
-            else:
-                self._offer()
+            self._bar_or_open(pause, on_its_way=self._bar.sending is not None)
+            self._offer()
         self.state_changed.emit()
 
     def close_pause(self, decision: Decision | None = None, following: Pause | None = None) -> None:
@@ -164,7 +158,9 @@ class RequestPane(RequestFrame):
         self._set_closed(True)
         self._deadline.watch(None)
         if self._pause is None or decision is not None or not self._pause.is_over(self._clock()):
-            self._bar.show_state(bar_states.closed(decision, following, self._kept, late=self._late))
+            self._bar.show_state(
+                bar_states.closed(decision, following, self._prepared.kept(self._draft), late=self._late)
+            )
         self._pause = None
         self.state_changed.emit()
 
@@ -189,28 +185,24 @@ class RequestPane(RequestFrame):
         """The run of what is shown: its calls and what was decided in it."""
         if detail.run.id != self._run_id:
             return
-        first = self._detail is None
-        self._detail = detail
         if self._pause is None and self._draft is None:
             self._show_run(detail)
-            return
-        self._card_page.show_warnings(detail.run.warnings)
-        if first:
-            self._calls.load(detail.calls)
         else:
-            self._calls.apply(detail.calls)
-        self._show_history(detail)
+            first, self._detail = self._detail is None, detail
+            self._card_page.show_warnings(detail.run.warnings)
+            self._show_course(detail, first=first)
+        self.state_changed.emit()
 
     @property
     def tells_acts(self) -> bool:
         """Whether the page says what is being done to the run and why it was refused."""
-        return self._ways is not None
+        return self._card_page.has_ways
 
     def show_acting(self, run_id: str) -> None:
         """Something is done to a run, or was refused."""
-        if run_id == self._run_id and self._ways is not None:
+        if run_id == self._run_id and self._card_page.has_ways:
             self._take_focus()
-            self._ways.show_acting(self.acting(run_id))
+            self._card_page.show_acting(self.acting(run_id))
 
     def apply_calls(self, run_id: str, calls: Sequence[Call]) -> None:
         if run_id == self._run_id:
@@ -222,7 +214,6 @@ class RequestPane(RequestFrame):
             return
         self._set_closed(sending is not None and sending.state in ("held", "sending", "done", "refused"))
         self._late = sending is not None and sending.refusal == "expired"
-        self._refused_edit = sending.message if sending is not None and sending.code == "edits_invalid" else ""
         self._bar.set_sending(sending)
         if sending is None:
             self._bar_or_open(self._pause)
@@ -252,6 +243,8 @@ class RequestPane(RequestFrame):
         self._deadline.passed.connect(self._on_deadline_passed)
         self._card_page.changed.connect(self._on_changed)
         self._card_page.payload_wanted.connect(self._on_payload_wanted)
+        self._card_page.resume_wanted.connect(self.resume_wanted)
+        self._card_page.cancel_wanted.connect(self.cancel_wanted)
         self._payload_page.edited.connect(self._on_edited)
         self._calls.go_to_card.connect(self._on_go_to_card)
         self._bar.answer_requested.connect(self._on_answer)
@@ -276,9 +269,7 @@ class RequestPane(RequestFrame):
         self._detail = None
         self._draft = None
         self._late = False
-        self._refused_edit = ""
         self._deadline.watch(None)
-        self._ways = None
         self._run_id = run_id
         self._set_production(production)
 
@@ -292,59 +283,31 @@ class RequestPane(RequestFrame):
             self._head.show_run(run, words, production=self._production)
             self._home.setAccessibleName(words)
             self._take_focus()
-            self._ways = self._card_page.show_run(run, self.acting(run.id))
-            if self._ways is not None:
-                self._ways.resume_wanted.connect(self.resume_wanted)
-                self._ways.cancel_wanted.connect(self.cancel_wanted)
+            self._card_page.show_run(run, self.acting(run.id))
             self._payload_page.show_run(run)
             self._tabs.set_count(1, None)
             self._bar.show_state(run_states.bar(run))
             self._chain()
-        if first:
-            self._calls.load(detail.calls)
-        else:
-            self._calls.apply(detail.calls)
-        self._show_history(detail)
-
-    def _show_history(self, detail: RunDetail) -> None:
-        self._tabs.set_count(3, len(detail.decisions))
-        self._decisions.show_decisions(detail.decisions)
-        self._calls.show_outcomes(outcomes_of_calls(detail))
+        self._show_course(detail, first=first)
 
     def _set_closed(self, closed: bool) -> None:
         self._closed = closed
         self._card_page.set_closed(closed)
         self._payload_page.set_closed(closed)
 
-    def _barrier(self, pause: Pause) -> BarState | None:
-        """Why the question cannot be answered here; None if it can."""
-        if pause.stopped:
-            return bar_states.stopped()
-        if pause.is_over(self._clock()):
-            return bar_states.expired(pause.expires_at, pause.on_expire, self._kept)
-        if pause.votes is not None and pause.votes.mine:
-            return bar_states.voted(pause.votes)
-        return None if pause.eligible else bar_states.not_yours(reveal(pause.reason))
-
-    def _bar_or_open(self, pause: Pause) -> None:
-        """Close what cannot be answered, with the reason in the bar; open what can."""
-        barrier = self._barrier(pause)
-        self._set_closed(barrier is not None)
+    def _bar_or_open(self, pause: Pause, *, on_its_way: bool = False) -> None:
+        """Close what cannot be answered, with the reason in the bar; open what can, unless an answer is on its way."""
+        barrier = bar_states.barrier(pause, self._clock(), self._prepared.kept(self._draft))
         if barrier is not None:
+            self._set_closed(True)
             self._bar.show_state(barrier)
-
-    @property
-    def _kept(self) -> bar_states.Kept:
-        """What the operator prepared."""
-        card = self._card_page.card
-        if self._draft is None or self._draft.is_empty:
-            return ""
-        return "text" if card is not None and card.is_typed else "pick"
+        elif not on_its_way:
+            self._set_closed(False)
 
     @Slot()
     def _on_deadline_passed(self) -> None:
         """Nothing is sent any more; an answer that is on its way is for the runtime to judge."""
-        if self._pause is not None and not self._bar.is_sending:
+        if self._pause is not None and self._bar.sending is None:
             self._bar_or_open(self._pause)
             self.state_changed.emit()
 
@@ -392,8 +355,9 @@ class RequestPane(RequestFrame):
     @Slot()
     def _on_correct(self) -> None:
         """Lead to what is wrong with the edit; one that the runtime refused can be edited again."""
-        if self._pause is not None and self._refused_edit:
-            problem = self._refused_edit.partition(f"{self._pause.id}: ")[2] or self._refused_edit
+        sending = self._bar.sending
+        if sending is not None and sending.code == "edits_invalid":
+            problem = sending.message.partition(f"{sending.pause_id}: ")[2] or sending.message
             self._on_reload()
             self._payload_page.show_refusal(problem)
             self._offer()

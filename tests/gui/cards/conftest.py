@@ -39,6 +39,7 @@ class Bench(QObject):
         super().__init__()
         self.qtbot = qtbot
         self.time = 100.0
+        self.now = NOW
         self.wishes: list[Wish] = []
         self.drafts: list[Draft] = []
         self.undone: list[str] = []
@@ -62,7 +63,7 @@ class Bench(QObject):
         qtbot.waitUntil(self.window.isActiveWindow)
 
     def clock(self) -> float:
-        return NOW
+        return self.now
 
     def steady(self) -> float:
         return self.time

@@ -111,6 +111,7 @@ def test_a_run_that_is_read_again_keeps_the_tab_and_the_place(bench: Bench) -> N
     bench.pane.show_tab("tree")
     bench.pane.set_detail(detail(replace(of, status="completed", finished_at=NOW), calls=[*CALLS, call("1")]))
     assert tabs(bench).currentIndex() == 2
+    assert "refund_payment: Completed" in shown(bench)
     bench.qtbot.waitUntil(lambda: len(bench.pane.calls.model.calls) == 3)
 
 
