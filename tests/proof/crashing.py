@@ -59,6 +59,13 @@ class Stage:
         self._hosts = hosts
         self.journal: SqliteJournal
 
+    async def close(self) -> None:
+        """End the handler processes."""
+        await self._hosts.close()
+
+    def begin(self, effect: Effect) -> None:
+        self.effects.append(effect)
+
     @asynccontextmanager
     async def runtime(self) -> AsyncGenerator[Runtime]:
         """A runtime that executes. The fuse, if it blew, is new."""
@@ -126,7 +133,7 @@ class _Hosts:
 
     async def start(self, repo: HostRepo, job: HandlerJob, events: LegEvents) -> Leg:
         if not job.durable:
-            self._stage.effects.append(Effect(job.call_id or "", job.entry, loads(job.params)))
+            self._stage.begin(Effect(job.call_id or "", job.entry, loads(job.params)))
         return await self._hosts.start(repo, job, events)
 
     async def close(self) -> None:

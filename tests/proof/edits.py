@@ -121,8 +121,7 @@ class Workshop:
         self.figures = Figures()
 
     async def run(self) -> Figures:
-        hosts = HandlerHosts(self._folder / "hosts")
-        self._stage = Stage(self._folder / "data", hosts)
+        self._stage = Stage(self._folder / "data", HandlerHosts(self._folder / "hosts"))
         try:
             self._write(edited=False)
             async with self._stage.runtime() as runtime:
@@ -132,7 +131,7 @@ class Workshop:
                 self._write(edited=False)
                 await self._each(self._put_right, runtime)
         finally:
-            await hosts.close()
+            await self._stage.close()
         return self.figures
 
     def _write(self, *, edited: bool) -> None:

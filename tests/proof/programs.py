@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from unittest import mock
 
 from runtime_core.engine import driver
@@ -32,10 +32,12 @@ from tests.proof.options import options
 from tests.proof.writing import OTHER, Language, write, write_effects
 from tests.unit.engine.workshop import Repo
 
-BATCH = 12
+BATCH: Final = 12
 """Programs of one repository: their handler processes serve all of them."""
-STUCK_S = 20.0
-PARKED_MS = 0.02
+KILLED_OF: Final = 20
+"""One of so many programs also runs in a process that is really killed."""
+STUCK_S: Final = 20.0
+PARKED_S: Final = 0.02
 """Sleeps longer than this park, so that programs need not be slow to sleep."""
 
 Record = tuple[str, ...]
@@ -64,8 +66,19 @@ class Story:
     kept: Sequence[Entry] = ()
     settled: set[str] = field(default_factory=set[str])
     before: Counter[str] = field(default_factory=Counter[str])
-    again: set[str] = field(default_factory=set[str])
     interrupted: bool = False
+    lives: int = 2
+    """How often a call may have been made that was under way whenever its process died."""
+
+    async def go_on(self, lives: int) -> Told:
+        """Bring a run to its end that was begun ``lives`` - 1 times before, by processes that are dead."""
+        self.interrupted, self.lives = True, lives
+        self.before = counted(self.stage.effects)
+        async with self.stage.runtime() as runtime:
+            begun = (await runtime.runs(finished=None))["runs"]
+            self.stage.created[:] = [run["session_id"] for run in begun]
+            await self._advance(runtime)
+            return await self._told(runtime)
 
     async def play(self, fuse: Fuse) -> Told:
         self.stage.fuse = fuse
@@ -175,7 +188,7 @@ class Story:
         repeated = [effect for effect in later if effect.call_id in self.settled]
         assert not repeated, f"made again although recorded: {repeated}"
         for call_id, times in counted(self.stage.effects).items():
-            allowed = 2 if self.interrupted and self.before[call_id] and not self._is_once(call_id) else 1
+            allowed = self.lives if self.interrupted and self.before[call_id] and not self._is_once(call_id) else 1
             assert times <= allowed, f"{call_id} was made {times} times"
 
     def _is_once(self, call_id: str) -> bool:
@@ -253,12 +266,15 @@ class Theatre:
         for program in programs:
             for language in OTHER:
                 write(repo, program, language)
-        hosts = HandlerHosts(folder / "hosts")
+        stage = Stage(folder / "data", HandlerHosts(folder / "hosts"))
         try:
-            with mock.patch.object(driver, "SHORT_WAIT_S", PARKED_MS):
-                yield repo, Stage(folder / "data", hosts)
+            with mock.patch.object(driver, "SHORT_WAIT_S", PARKED_S):
+                yield repo, stage
         finally:
-            await hosts.close()
+            await stage.close()
+
+    async def undisturbed(self, program: Program, tool: str, repo: Repo, stage: Stage) -> Told:
+        return await self._variant(program, tool, repo, stage, Fuse(), None)
 
     async def examine(self, repo: Repo, stage: Stage, program: Program, every: int, seed: int) -> None:
         """Run a program undisturbed, then with every ``every``-th of its interruptions. Raises `Failed`."""
@@ -290,7 +306,7 @@ class Theatre:
         try:
             told = await story.play(fuse)
             if oracle is not None:
-                _compare(told, oracle, story)
+                compare(told, oracle, story)
         except (Exception, TimeoutError) as error:
             moment = "undisturbed"
             if fuse.at:
@@ -299,7 +315,7 @@ class Theatre:
         return told
 
 
-def _compare(told: Told, oracle: Told, story: Story) -> None:
+def compare(told: Told, oracle: Told, story: Story) -> None:
     assert (told.status, told.result) == (oracle.status, oracle.result), f"{told} instead of {oracle}"
     assert told.decisions == oracle.decisions, f"{told.decisions} instead of {oracle.decisions}"
     assert set(told.effects) == set(oracle.effects), f"{told.effects} instead of {oracle.effects}"
@@ -343,14 +359,17 @@ async def _smallest(theatre: Theatre, program: Program, every: int, seed: int, f
 
 
 def main(argv: Sequence[str]) -> None:
+    from tests.proof.killing import kill
+
     given = options("programs", argv, short=20, long=1000)
     first = given.seed % 1_000_000
     logging.disable(logging.ERROR)  # an interrupted executor says so
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         figures = asyncio.run(examine(Path(folder), range(first, first + given.rounds)))
+        kills = asyncio.run(kill(Path(folder) / "killed", range(first, first + given.rounds // KILLED_OF)))
     print(
-        f"seed {given.seed}: {given.rounds} programs in two languages, {figures.variants} interrupted runs in "
-        f"{time.monotonic() - began:.0f} s, none differs. Interrupted at {dict(figures.by_write)}; "
+        f"seed {given.seed}: {given.rounds} programs in two languages, {figures.variants} interrupted runs and {kills} "
+        f"killed processes in {time.monotonic() - began:.0f} s, none differs. Interrupted at {dict(figures.by_write)}; "
         f"{figures.unreached} ended before their moment."
     )

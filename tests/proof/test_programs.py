@@ -43,6 +43,18 @@ def test_one_program_with_everything_in_it_is_interrupted_everywhere(tmp_path: P
     asyncio.run(story())
 
 
+HELD = Program("held", Op("child", "held_c1", inner=(Op("race", inner=(Op("ask", "a1"), Op("nap", "n1", 60_000))),)))
+
+
+def test_a_child_that_was_begun_and_recorded_nothing_does_not_hold_up_its_run(tmp_path: Path) -> None:
+    async def story() -> None:
+        theatre = Theatre(tmp_path)
+        async with theatre.stage([HELD]) as (repo, stage):
+            await theatre.examine(repo, stage, HELD, every=2, seed=0)
+
+    asyncio.run(story())
+
+
 def test_a_call_that_is_silently_made_again_is_found(tmp_path: Path) -> None:
     """Without the intent of a call its second execution goes unnoticed by the runtime, but not by the proof."""
     program = Program("twice", Op("row", inner=(Op("once", "o1"), Op("once", "o2"))))

@@ -60,7 +60,7 @@ export class Run {
     this.recorded = new Set(message.journal.map((record) => record.seq));
     this.strict = message.strict; // changed parameters of a recorded call are a divergence
     this.waitsForGo = message.holds;
-    this.phase = this.known.size > 0 ? REPLAYING : LIVE;
+    this.phase = this.known.size > 0 || this.waitsForGo ? REPLAYING : LIVE;
     this.held = []; // calls without a recorded result: {made, work}
     this.pending = new Map();
     this.reads = new Map();

@@ -72,7 +72,7 @@ class Run:
         self._last = max(self._known, default=-1)
         self._is_strict: bool = message["strict"]  # changed parameters of a recorded call are a divergence
         self._waits_for_go: bool = message["holds"]
-        self._phase = Phase.REPLAYING if self._known else Phase.LIVE
+        self._phase = Phase.REPLAYING if self._known or self._waits_for_go else Phase.LIVE
         self._held: list[tuple[Message, Callable[[Message], None]]] = []  # calls without a recorded result
         self._recorded = {record["seq"] for record in journal}
         self._pending: dict[int, asyncio.Future[Any]] = {}
