@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import importlib
 import statistics
 import sys
@@ -18,7 +19,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from runtime_core.hosts.base import HandlerCall, HostRepo
+from runtime_core.hosts.base import HandlerCall, HostRepo, RecordedCall
 from runtime_core.hosts.supervisor import HandlerHosts
 from tests.unit.hosts.driver import RunDriver, entry, write_tools
 
@@ -40,8 +41,9 @@ def _driver(hosts: HandlerHosts, repo: HostRepo, name: str, n: int, **options: A
     return RunDriver(hosts, repo, entry(name), {"n": n}, **options)
 
 
-def _answered(call: HandlerCall) -> dict[str, str]:
-    return {"text": f"a result of {call.name}"}
+def _recorded(number: int) -> RecordedCall:
+    digest = hashlib.sha256(f'{{"i":{number}}}'.encode()).hexdigest()
+    return RecordedCall(number, "tool", "t", digest, True, '{"text":"a result of a call"}', 1.7e12 + number)
 
 
 async def _timed(work: Callable[[], Awaitable[Any]]) -> float:
@@ -110,15 +112,13 @@ async def load(folder: Path, repo: HostRepo, beside: Path | None) -> None:
 async def replay(folder: Path, repo: HostRepo, beside: Path | None) -> None:
     for language in LANGUAGES:
         hosts = HandlerHosts(folder / "cache")
-        run = _driver(hosts, repo, f"calls.{language}", RECORDED, execute=_answered)
-        await run.leg()
-        run.params = f'{{"n": {RECORDED + 1}}}'
-        recorded = list(run.journal)
+        await _driver(hosts, repo, f"calls.{language}", 1).leg()
         times: list[float] = []
         for _ in range(ROUNDS // 3):
-            run.journal, run.calls = list(recorded), []
+            run = _driver(hosts, repo, f"calls.{language}", RECORDED + 1)
+            run.journal = [_recorded(number) for number in range(RECORDED)]
             times.append(await _timed(run.leg))
-            assert len(run.calls) == 1
+            assert [call.seq for call in run.calls] == [RECORDED]
         print(f"replay of {RECORDED} entries to the first new call, {language}: {_median(times)}")
         await hosts.close()
 
