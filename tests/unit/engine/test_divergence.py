@@ -93,10 +93,10 @@ def workshop(root: Path, language: str, lines: str = RECORDED) -> Repo:
     return repo
 
 
-async def stopped(desk: Bench, run_id: str, value: Any = 1) -> dict[str, Any]:
+async def stopped(desk: Bench, run_id: str, value: Any = 1, **more: Any) -> dict[str, Any]:
     """The error of a run that was answered and must have stopped without doing anything new."""
     before = await desk.spans(run_id)
-    reply = await desk.answer(run_id, value)
+    reply = await desk.answer(run_id, value, **more)
     assert reply["outcome"]["kind"] == "diverged", reply
     assert set(await desk.spans(run_id)) == set(before)
     return (await desk.detail(run_id))["run"]["error"]
@@ -177,7 +177,7 @@ def test_no_child_goes_on_before_all_of_them_have_been_replayed(tmp_path: Path, 
             write("", "slow?")
             run_id = (await desk.run("top"))["sessionId"]
             write(kids["more"]["more"], "changed?")
-            error = await stopped(desk, run_id, "yes")
+            error = await stopped(desk, run_id, "yes", pause_id=f"{run_id}.0-0")
             assert (error["code"], error["tool"], error["call"]) == ("content_changed", "top > slow", "1/0")
             write(kids["more"]["more"], "slow?")
             waiting = await desk.runtime.resume(run_id, who="ann")
