@@ -6,6 +6,7 @@ thread; until then nothing is found wrong here, and the runtime refuses what is.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Mapping
 from typing import Any, cast
@@ -17,6 +18,7 @@ _CHECK = "runtime_core.repo.params"
 
 def load() -> None:
     """Import the check; call it in a thread."""
+    importlib.import_module(_CHECK)
 
 
 def problem(schema: Json, value: Json) -> str:

@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 from inbox_app.cards.edits import EditPanel
 from inbox_app.cards.field_row import FieldRow
 from inbox_app.cards.payload_part import Payload
-from inbox_app.gateway import values
+from inbox_app.gateway import schemas, values
 from inbox_app.gateway.base import Pause
 from inbox_app.state.drafts import Draft
+from inbox_app.state.outbox import Outbox, Wish
 from inbox_app.widgets.check_box import CheckBox
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.segments import Segments
@@ -330,3 +331,87 @@ def test_what_will_be_sent_is_shown_with_what_it_was(bench: Bench, text: str, sa
     assert "Everything sent" not in [views(bench).tabText(at) for at in range(3)]
     bench.pane.show_tab("card")
     assert [label for label in said(bench.pane) if "was" in label or "new" in label] == ([says] if says else [])
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"n": {"maximum": 5}, "items": {"items": {"type": "number"}}, "text": {"minLength": 3}},
+    "required": ["n"],
+}
+
+
+@pytest.fixture
+def checked() -> None:
+    """The check of schemas is loaded, as the window does in a thread."""
+    schemas.load()
+
+
+def test_an_edit_that_breaks_the_rules_of_the_question_is_said_at_its_field(bench: Bench, checked: None) -> None:
+    bench.show(editable(schema=SCHEMA))
+    bench.press("e")
+    line(bench, "n").setFocus()
+    bench.press(Qt.Key.Key_End, Qt.Key.Key_Backspace, "9")
+    assert "9 is greater than the maximum of 5" in row(bench, "n").problem()
+    assert row(bench, "text").problem() == ""
+    answer(bench)
+    assert bench.wishes == []
+    line(bench, "n").setFocus()
+    bench.press(Qt.Key.Key_End, Qt.Key.Key_Backspace, "4")
+    assert row(bench, "n").problem() == ""
+
+
+def test_what_was_not_edited_is_not_judged(bench: Bench, checked: None) -> None:
+    """Only an edit has to fit; the payload itself may break the rules and is then sent without edits."""
+    bench.show(editable(schema={"properties": {"n": {"maximum": 1}}}))
+    bench.press("e")
+    assert panel(bench).problem() == ""
+
+
+def test_a_broken_rule_in_the_json_is_said_below_it(bench: Bench, checked: None) -> None:
+    bench.show(editable(schema=SCHEMA))
+    bench.press("e")
+    views(bench).setCurrentIndex(1)
+    json_area(bench).setPlainText('{"text": "a"}')
+    said = " ".join(label.text() for label in panel(bench).findChildren(PlainLabel) if label.isVisible())
+    assert "'n' is a required property" in said or "minLength" in said or "too short" in said
+    answer(bench)
+    assert bench.wishes == []
+
+
+def test_numbers_are_judged_as_they_are_written(bench: Bench, checked: None) -> None:
+    bench.show(editable('{"x": 1.50}', schema=values.parse('{"properties": {"x": {"multipleOf": 0.1}}}')))
+    bench.press("e")
+    line(bench, "x").setFocus()
+    bench.press(Qt.Key.Key_End, Qt.Key.Key_Backspace, Qt.Key.Key_Backspace, "30")
+    assert row(bench, "x").problem() == ""
+
+
+def test_an_edit_the_runtime_refuses_leads_back_to_its_field(bench: Bench) -> None:
+    asked = editable(schema=SCHEMA)
+    bench.show(asked, Draft("p", "f" * 64, pick=0, edits='{"n": 3}'))
+    bench.wake()
+    sent = Wish(asked, "yes", "Yes", {"n": 9}, True)
+    outbox = Outbox(0)
+    outbox.hold(sent, 0.0)
+    outbox.due(1.0)
+    refused = outbox.failed("p", "edits_invalid", "edits do not fit the schema of the question p: n: 9 is too much")
+    bench.pane.set_outbox_state(refused)
+    assert "n: 9 is too much" in bench.pane.bar._text.text()
+    QTest.mouseClick(bench.pane.bar._right, Qt.MouseButton.LeftButton)
+    said = [label.text() for label in panel(bench).findChildren(PlainLabel) if label.isVisible()]
+    assert "n: 9 is too much" in said
+    assert bench.pane.is_answerable
+
+
+def test_a_text_that_breaks_the_rules_of_the_question_is_not_sent(bench: Bench, checked: None) -> None:
+    bench.show(pause(id="p", input_type="text", schema={"pattern": "^[A-Z]{2}[0-9]+$"}))
+    bench.wake()
+    field = next(area for area in bench.pane.findChildren(TextArea) if area.isVisible())
+    field.setFocus()
+    bench.press("no")
+    assert bench.pane.bar._send.text() == "Correct the answer to send"
+    bench.send()
+    assert bench.wishes == []
+    field.setPlainText("AB12")
+    bench.send()
+    assert [wish.value for wish in bench.wishes] == ["AB12"]

@@ -8,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inbox_app.gateway import translate
-from inbox_app.gateway.base import Option
+from inbox_app.gateway.base import Option, Side
+from runtime_core.approvals import questions
+from runtime_core.engine.divergence import Difference, Found
+from runtime_core.hosts.base import Divergence, HandlerCall, RecordedCall
 from runtime_core.wire.json import Number, dumps
-from runtime_core.wire.runs import PauseRow, RunRow, Span
+from runtime_core.wire.runs import PauseRow, RunRow, Span, Vote
 
 ODD: list[Any] = [
     None,
@@ -47,6 +50,10 @@ def pause_row(**changes: Any) -> PauseRow:
         "requested_by": "local:rosa",
     }
     return PauseRow(**(row | changes))
+
+
+def run_row(status: Any, error: str) -> RunRow:
+    return RunRow("dur_a", "refund", "/desk", "a" * 64, status, 3, "{}", "rosa", 1.0, 2.0, error=error)
 
 
 def test_a_pause() -> None:
@@ -145,3 +152,77 @@ def test_a_preview() -> None:
     assert (next_call.kind, next_call.path, next_call.due) == ("sleep", ("top",), 1767225600.0)
     odd = translate.preview({"outcome": {"kind": "question", "pause": {"pause_id": "p"}}}, "Built-in")
     assert (odd.kind, odd.pause and odd.pause.id, odd.calls) == ("question", "p", ())
+
+
+def test_a_call_that_was_cut_off() -> None:
+    spec = questions.read(questions.attention("tool", "charge_card", 1_700_000_000.5))
+    context: dict[str, Any] = {"tool": "charge_card", "params": {"amount": Number("120.00")}}
+    row = pause_row(kind="attention", spec=dumps({**spec, "context": context}))
+    call = translate.pause(row.to_wire(), "Built-in").cut_off
+    assert call is not None
+    assert (call.kind, call.name, call.began_at) == ("tool", "charge_card", 1_700_000_000.5)
+    assert dumps(call.params) == '{"amount":120.00}'
+    assert translate.pause(pause_row().to_wire(), "Built-in").cut_off is None
+
+
+def test_votes_know_whose_they_are() -> None:
+    spec = '{"question": "?", "inputType": "yesno", "quorum": 3}'
+    votes = (Vote("ann", '"yes"', None, None, 1.0), Vote("tom", '"yes"', None, None, 2.0))
+    wire = pause_row(spec=spec, votes=votes).to_wire()
+    mine, theirs = translate.pause(wire, "x", "tom").votes, translate.pause(wire, "x", "eve").votes
+    assert mine is not None
+    assert theirs is not None
+    assert (mine.needed, mine.given, mine.by, mine.mine) == (3, 2, ("ann", "tom"), True)
+    assert not theirs.mine
+    assert not translate.pause(wire, "x").votes.mine  # pyright: ignore[reportOptionalMemberAccess]
+    assert translate.pause(pause_row().to_wire(), "x", "tom").votes is None
+    assert translate.decision({**wire, "outcome": "answered"}).voters == ("ann", "tom")
+
+
+def test_a_deadline_and_what_silence_does() -> None:
+    spec = '{"question": "?", "inputType": "yesno", "onExpire": {"value": "no"}}'
+    row = pause_row(spec=spec, expires_at=1_700_000_600.0, outcome="expired", answered_at=1_700_000_601.0)
+    assert translate.pause(row.to_wire(), "x").on_expire == {"value": "no"}
+    assert translate.pause(row.to_wire(), "x").is_over(1_700_000_600.0)
+    assert not translate.pause(row.to_wire(), "x").is_over(1_700_000_599.0)
+    ended = translate.decision(row.to_wire())
+    assert (ended.outcome, ended.on_expire, ended.at) == ("expired", {"value": "no"}, 1_700_000_601.0)
+
+
+def test_a_pause_of_a_run_that_stopped() -> None:
+    assert translate.pause(pause_row().to_wire(status="diverged"), "x").stopped
+    assert not translate.pause(pause_row().to_wire(), "x").stopped
+
+
+def test_a_run_that_diverged() -> None:
+    """What the runtime's own divergence leaves as the error of a run."""
+    found = Found(
+        session="dur_a",
+        names=("refund", "pay"),
+        path="2",
+        divergence=Divergence(
+            1, RecordedCall(1, "tool", "charge", "d"), HandlerCall(1, "tool", "charge", "e", '{"n": 2}')
+        ),
+        recorded_args='{"n": 1.50}',
+        difference=Difference("$.n", "1.50", "2"),
+        recorded_revision="a" * 64,
+        revision="b" * 64,
+    )
+    row = run_row("diverged", found.to_json())
+    wire = {
+        **row.to_wire(),
+        "warnings": [{"kind": "calls", "message": "Half of the calls.", "at": None}],
+        "revisions": [
+            {"revision": "a" * 64, "leg": 1, "at": "2026-01-01T00:00:00Z", "stored": True, "old": True},
+            {"revision": "b" * 64, "leg": 2, "at": None, "stored": True, "old": False},
+        ],
+    }
+    run = translate.run(wire, "x")
+    assert run.divergence is not None
+    assert (run.divergence.code, run.divergence.tool, run.divergence.call) == ("replay-diverged", "refund > pay", "2/1")
+    assert (run.divergence.path, run.divergence.was, run.divergence.now) == ("$.n", "1.50", "2")
+    assert run.divergence.recorded == Side('callTool "charge"', '{"n": 1.50}')
+    assert run.divergence.attempted is not None
+    assert (run.divergence.old, run.divergence.new) == ("a" * 64, "b" * 64)
+    assert (run.old_code, run.warnings) == ("a" * 64, ("Half of the calls.",))
+    assert translate.run(run_row("failed", '{"code": "x", "message": "y"}').to_wire(), "x").divergence is None
