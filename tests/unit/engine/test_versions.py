@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,80 @@ def test_a_question_stays_open_while_its_run_is_stopped_and_is_answered_afterwar
             repo.durable("ask", ts=both.format("two?"))
             assert (await desk.runtime.resume(run_id, who="ann"))["outcome"]["pause_id"] == waiting[1]
             assert (await desk.answer(run_id, 2, pause_id=waiting[1]))["result"] == [1, 2]
+
+    play(story())
+
+
+def test_the_chosen_code_counts_for_all_later_legs_and_can_be_unchosen(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    code = "await ctx.callTool('{}', {{}}); for (const q of 'abc') await ctx.requestInput(q); return '{}';"
+
+    def write(tool: str, mark: str) -> None:
+        repo.durable("ask", tools=("one", "two"), ts=code.format(tool, mark))
+        for name in ("one", "two"):
+            repo.tool(name, ts="return 1;")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            write("one", "old")
+            kept, freed = [(await desk.run("ask"))["sessionId"] for _ in range(2)]
+            write("two", "new")
+            for run_id in (kept, freed):
+                assert (await desk.answer(run_id, 1))["outcome"]["kind"] == "diverged"
+                (old,) = revisions(await desk.detail(run_id), "old")
+                assert (await desk.runtime.resume(run_id, old, who="ann"))["outcome"]["question"] == "b"
+                assert "code_changed" not in (await desk.detail(run_id))["run"]
+            await desk.answer(kept, 2)
+            assert (await desk.answer(kept, 3))["result"] == "old"
+            write("one", "newest")
+            shutil.rmtree(tmp_path / "data/versions" / old)
+            assert (await desk.answer(freed, 2))["outcome"]["kind"] == "needs-attention"
+            assert (await desk.runtime.resume(freed, who="ann"))["outcome"]["question"] == "c"
+            assert (await desk.answer(freed, 3))["result"] == "newest"
+
+    play(story())
+
+
+def test_a_process_that_does_not_execute_resumes_through_the_one_that_does(tmp_path: Path) -> None:
+    repo = desk_repo(tmp_path / "repo", "typescript")
+
+    async def story() -> None:
+        async with (
+            bench(repo, tmp_path / "data", execute=True) as desk,
+            bench(repo, tmp_path / "data", execute=False) as other,
+        ):
+            run_id = await diverged(desk, repo.root, "typescript")
+            (old,) = revisions(await other.detail(run_id), "old")
+            with pytest.raises(RuntimeFault) as missing:
+                await other.runtime.resume(run_id, "0" * 64, who="ann")
+            assert missing.value.code == "revision_not_stored"
+            assert (await other.runtime.resume(run_id, old, who="ann"))["result"] == ["alpha", "here", "old", "old"]
+
+    play(story())
+
+
+def test_code_that_no_unfinished_run_names_is_removed_some_time_after_its_last_use(tmp_path: Path) -> None:
+    repo = desk_repo(tmp_path / "repo", "typescript")
+    versions = tmp_path / "data/versions"
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            ended = (await desk.run("ask"))["sessionId"]
+            await desk.answer(ended, "here")
+            (gone,) = versions.iterdir()
+            desk_repo(repo.root, "typescript", word="new")
+            waits = (await desk.run("ask"))["sessionId"]
+            named = (await desk.detail(waits))["run"]["revision"]
+        for folder in versions.iterdir():
+            os.utime(folder, (0, 0))
+        async with bench(repo, tmp_path / "data") as desk:
+            await desk.runtime.recover()
+            async with asyncio.timeout(15):
+                while len([*versions.iterdir()]) > 1:  # noqa: ASYNC110 - nothing tells of it
+                    await asyncio.sleep(0.05)
+            assert not gone.exists()
+            assert [folder.name for folder in versions.iterdir()] == [named]
+            assert (await desk.answer(waits, "there"))["result"] == ["alpha", "there", "new", "new"]
 
     play(story())
 
