@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inbox_app import cli_text
 from inbox_app.cli_arguments import answer_value
-from inbox_app.gateway.base import Call, Decision, Pause, Votes
+from inbox_app.gateway.base import Call, Decision, Pause, Run, RunDetail, Votes
 
 
 def call(identity: str, parent: str | None, **changes: object) -> Call:
@@ -170,3 +170,22 @@ def test_the_five_outcomes_read_differently() -> None:
     assert line("expired", on_expire={"value": "x"}) == '  expired: the run goes on with "x"'
     assert line("cancelled", by="eve") == "  cancelled by eve"
     assert line("superseded") == "  superseded: the run went on or ended without an answer"
+
+
+def test_what_retention_took_and_what_is_odd_about_a_run_is_said() -> None:
+    run = Run(
+        "dur_a",
+        "Built-in",
+        "release",
+        "completed",
+        1.0,
+        2.0,
+        2.0,
+        "ann",
+        pruned_at=3.0,
+        warnings=("large\u202e", "many"),
+    )
+    lines = list(cli_text.run_lines(RunDetail(run, (), (), ()), tree=False))
+    (pruned,) = (line for line in lines if line.startswith("pruned "))
+    assert pruned.endswith("calls, questions and answers are gone, the run and its result stay")
+    assert [line for line in lines if line.startswith("warning ")] == ["warning   large<U+202E>", "warning   many"]
