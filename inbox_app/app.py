@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -27,13 +27,17 @@ GRAB_SETTLE_S = 1.0
 
 
 def run_window(
-    gateway_factory: Callable[[], Gateway], *, desk_file: Path | None = None, grab: Path | None = None
+    gateway_factory: Callable[[], Gateway],
+    *,
+    desk_file: Path | None = None,
+    grab: Path | None = None,
+    settings_warnings: Callable[[], Sequence[str]] = tuple,
 ) -> int:
     """Show the window until it is closed; returns the exit code of the process.
 
-    ``gateway_factory`` is called after the first paint. ``desk_file`` keeps drafts, the theme and what was read (None:
-    only while it runs). With ``grab`` the window is rendered off screen to that PNG as soon as the questions are
-    listed, and closed: 0 if the picture was written, 1 if not.
+    ``gateway_factory`` and ``settings_warnings`` are called after the first paint. ``desk_file`` keeps drafts, the
+    theme and what was read (None: only while it runs). With ``grab`` the window is rendered off screen to that PNG as
+    soon as the questions are listed, and closed: 0 if the picture was written, 1 if not.
     """
     try:
         early.check_pair()
@@ -50,7 +54,7 @@ def run_window(
     theme.apply(app)
 
     async def main(stop: asyncio.Event) -> int:
-        return await _main(theme, gateway_factory, desk_file, memory, grab, stop)
+        return await _main(theme, gateway_factory, desk_file, memory, grab, settings_warnings, stop)
 
     return loop.run(app, main)
 
@@ -76,6 +80,7 @@ async def _main(
     desk_file: Path | None,
     memory: Memory,
     grab: Path | None,
+    settings_warnings: Callable[[], Sequence[str]],
     stop: asyncio.Event,
 ) -> int:
     window = MainWindow(theme)
@@ -104,6 +109,8 @@ async def _main(
     desk.listed.connect(listed.set)
     if drafts.problem:
         window.show_notice(drafts.problem, "")
+    if warnings := settings_warnings():
+        window.show_notice(window.tr("Some settings have no effect."), " ".join(warnings))
     desk.connect_to(gateway_factory)
     try:
         if grab is not None:

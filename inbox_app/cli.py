@@ -410,7 +410,7 @@ def _open_window(data: Path, agents: Sequence[Path], model: str | None, *, trust
         settings = cli_session.settings()
         return EmbeddedGateway(data, repositories=roots, model=model, settings=settings, trust=trust)
 
-    return run_window(gateway, desk_file=data / "desk.db")
+    return run_window(gateway, desk_file=data / "desk.db", settings_warnings=cli_session.settings_warnings)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

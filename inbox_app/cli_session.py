@@ -104,6 +104,14 @@ def settings(*, quiet: bool = False) -> Settings:
     return config.settings
 
 
+def settings_warnings() -> Sequence[str]:
+    """What the person's ``config.toml`` says in vain."""
+    from runtime_core.config import load
+
+    file, is_named = config_file()
+    return load(file, must_exist=is_named).warnings
+
+
 def log_to(data: Path) -> None:
     """Send what goes wrong inside to ``DATA/logs/commands.log``: the terminal gets one line."""
     logging.raiseExceptions = False
