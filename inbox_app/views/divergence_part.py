@@ -14,6 +14,7 @@ from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.empty_state import IconBox
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
+from inbox_app.widgets.surface import Surface
 
 LABEL_WIDTH = 104
 WAY_WIDTH = 220
@@ -57,8 +58,8 @@ class DivergencePart(QWidget):
         self._add_side(self.tr("Attempted"), found.attempted, self.tr("Nothing: the handler ended or failed before it"))
         if found.path:
             self._add(self.tr("First difference"), found.path, "text", mono=True)
-            self._add(self.tr("  recorded"), found.was or self.tr("nothing"), "refused", mono=True)
-            self._add(self.tr("  now"), found.now or self.tr("nothing"), "answered", mono=True)
+            self._add_value(self.tr("Value recorded"), "- ", found.was, "del_wash")
+            self._add_value(self.tr("Value now"), "+ ", found.now, "add_wash")
         self._add(self.tr("Code"), self._versions(found), "text")
 
     def _where(self, found: Divergence) -> str:
@@ -75,13 +76,25 @@ class DivergencePart(QWidget):
         else:
             self._add(label, f"{side.call}  {side.arguments}".rstrip(), "text", mono=True)
 
+    def _add_value(self, label: str, sign: str, value: str, wash: Role) -> None:
+        """One side of the first difference, as a line of a diff."""
+        theme = self._theme
+        ground = Surface(theme, wash, self)
+        line = QHBoxLayout(ground)
+        line.setContentsMargins(theme.px(SPACE_2), 0, theme.px(SPACE_2), 0)
+        shown = MarkedLabel(f"{sign}{value or self.tr('nothing')}", theme, "mono", parent=ground)
+        line.addWidget(shown)
+        self._place(label, ground, shown)
+
     def _add(self, label: str, text: str, role: Role, *, mono: bool = False) -> None:
+        shown = MarkedLabel(text, self._theme, "mono" if mono else "body", role, self)
+        self._place(label, shown, shown)
+
+    def _place(self, label: str, widget: QWidget, shown: MarkedLabel) -> None:
         row = self._grid.rowCount()
-        name = PlainLabel(label, self._theme, "body", "muted", self)
-        self._grid.addWidget(name, row, 0)
-        value = MarkedLabel(text, self._theme, "mono" if mono else "body", role, self)
-        value.setAccessibleName(f"{label.strip()}: {value.text()}")
-        self._grid.addWidget(value, row, 1)
+        shown.setAccessibleName(f"{label}: {shown.text()}")
+        self._grid.addWidget(PlainLabel(label, self._theme, "body", "muted", self), row, 0)
+        self._grid.addWidget(widget, row, 1)
 
 
 class WaysOn(QWidget):

@@ -207,6 +207,15 @@ async def diverged(theme: Theme) -> Stage:
     return await _first_of_history(scene)
 
 
+async def narrow_diverged(theme: Theme) -> Stage:
+    of = stopped_run(41)
+    gateway = FakeGateway(ended=scenes.ended(), going=[of], details=[detail(of)])
+    scene = await _first_of_history(await stage(theme, gateway, size=(800, 600)))
+    scene.desk.open_selected()
+    await scene.settle()
+    return scene
+
+
 async def decided(theme: Theme) -> Stage:
     of = scenes.decided()
     scene = await stage(theme, FakeGateway(ended=[of.run, *scenes.ended()], details=[of]))
@@ -250,6 +259,7 @@ SCENES: dict[str, Callable[[Theme], Awaitable[Stage]]] = {
     "voted": voted,
     "expired": expired,
     "diverged": diverged,
+    "narrow-diverged": narrow_diverged,
     "decided": decided,
     "outcomes": outcomes,
     "outcomes-in-tree": outcomes_in_tree,

@@ -356,7 +356,7 @@ def test_an_edit_that_breaks_the_rules_of_the_question_is_said_at_its_field(benc
     answer(bench)
     assert bench.wishes == []
     line(bench, "n").setFocus()
-    bench.press(Qt.Key.Key_End, Qt.Key.Key_Backspace, "4")
+    bench.press(Qt.Key.Key_End, Qt.Key.Key_Backspace, Qt.Key.Key_Backspace, "4")
     assert row(bench, "n").problem() == ""
 
 
