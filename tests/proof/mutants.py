@@ -70,8 +70,11 @@ def main(argv: Sequence[str]) -> None:
     bad: list[str] = []
     with TemporaryDirectory() as folder:
         tree = copy(Path(folder))
-        if run(tree, sorted({test for mutant in MUTANTS.values() for test in mutant.tests})).returncode != _PASSED:
-            raise SystemExit("the tests fail with all safeguards in place; nothing can be proved")
+        whole = run(tree, sorted({test for mutant in MUTANTS.values() for test in mutant.tests}))
+        if whole.returncode != _PASSED:
+            raise SystemExit(
+                f"with all safeguards in place the tests fail, which proves nothing:\n{whole.stdout[-1000:]}"
+            )
         for name, mutant in list(MUTANTS.items())[: given.rounds]:
             began = time.monotonic()
             try:
