@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-LEAVES: Final = ("read", "idem", "once", "boom", "step", "badstep", "ask", "approve", "nap", "until")
+LEAVES: Final = ("read", "idem", "once", "boom", "step", "badstep", "ask", "approve", "silent", "nap", "until")
 LONG_MS: Final = 60_000
 LOST: Final = "lost "
-"""How a question begins that nobody answers: the branch that asks it loses its race."""
+"""How a question begins that nobody answers: its deadline passes, or the branch that asks it loses its race."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Author:
 
     def _leaf(self, *kinds: str) -> Op:
         kind = self._chance.choice(kinds or LEAVES)
-        return Op(kind, self._id(kind[0]), self._chance.randint(1, 30) if kind in ("nap", "until") else 0)
+        return Op(kind, self._id(kind[0]), self._chance.randint(1, 30) if kind in ("nap", "until", "silent") else 0)
 
     def _several(self, kind: str, depth: int, levels: int) -> Op:
         return Op(kind, inner=tuple(self._op(depth - 1, levels) for _ in range(self._chance.randint(2, 3))))

@@ -21,7 +21,9 @@ from runtime_core.runtime import Runtime
 from runtime_core.wire.json import loads
 from runtime_core.wire.runs import RunRow
 
-WRITES: Final = frozenset({"create_run", "claim", "append", "park", "finish", "answer", "cancel", "wake_due"})
+WRITES: Final = frozenset(
+    {"create_run", "claim", "append", "park", "finish", "answer", "cancel", "wake_due", "expire_due"}
+)
 
 
 class Crashed(Exception):  # noqa: N818

@@ -230,7 +230,7 @@ def _label(entry: Entry, spans: dict[str, Span]) -> str | None:
     if entry.kind == "step":
         return entry.name
     if entry.kind in ("input", "approval"):
-        return str(given)
+        return str(given["question"]).removeprefix(LOST) if isinstance(given, dict) else str(given)
     if entry.kind == "tool":
         assert isinstance(given, dict)
         return str(given["id"]) if "id" in given else f"{entry.name.rpartition('_')[0]}{given['s']}"

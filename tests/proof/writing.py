@@ -26,7 +26,10 @@ TYPESCRIPT = {
 let $v;
 try { await ctx.step($L, () => { throw new Error('bad ' + $L); }); } catch (e) { $v = said(e); }""",
     "ask": "const $v = (await ctx.requestInput($L)).value;",
-    "lost": f"const $v = (await ctx.requestInput('{LOST}' + $L)).value;",
+    "lost": "const $v = (await ctx.requestInput('$lost' + $L)).value;",
+    "silent": """
+const asked$v = {question: '$lost' + $L, timeoutMs: $n, onExpire: {value: 'nobody'}};
+const $v = (await ctx.requestInput(asked$v)).value;""",
     "approve": "const $v = (await ctx.waitForApproval($L)).approved;",
     "nap": "await new Promise((done) => setTimeout(done, $n));\nconst $v = 'rested';",
     "until": "await ctx.sleepUntil(ctx.now() + $n);\nconst $v = 'woke';",
@@ -93,7 +96,10 @@ def bad$v(): raise ValueError('bad ' + $L)
 try: $v = await ctx.step($L, bad$v)
 except Exception as e: $v = said(e)""",
     "ask": "$v = (await ctx.request_input($L))['value']",
-    "lost": f"$v = (await ctx.request_input('{LOST}' + $L))['value']",
+    "lost": "$v = (await ctx.request_input('$lost' + $L))['value']",
+    "silent": """
+asked$v = {'question': '$lost' + $L, 'timeoutMs': $n, 'onExpire': {'value': 'nobody'}}
+$v = (await ctx.request_input(asked$v))['value']""",
     "approve": "$v = (await ctx.wait_for_approval($L))['approved']",
     "nap": "await asyncio.sleep($n / 1000)\n$v = 'rested'",
     "until": "await ctx.sleep_until(ctx.now() + $n)\n$v = 'woke'",
@@ -151,7 +157,7 @@ TEMPLATES: Mapping[Language, Mapping[str, str]] = {"ts": TYPESCRIPT, "py": PYTHO
 _BRANCHING = {"all", "race", "limit"}
 _UNTRACED = {"row", "all", "race", "limit", "loop", "try", "branch", "either"}
 _BLOCK = re.compile(r"^( *)<(\d)>$", re.MULTILINE)
-_WORD = re.compile(r"\$(each|fails|oops|id|\w)")
+_WORD = re.compile(r"\$(each|fails|lost|oops|id|\w)")
 
 
 class _Writer:
@@ -172,7 +178,7 @@ class _Writer:
         inner = () if op.kind == "child" else op.inner
         inner_s = f"s{name}" if op.kind == "loop" else s
         parts = [self._branch(part, s) if op.kind in _BRANCHING else self.op(part, inner_s) for part in inner]
-        words = {"v": name, "L": f"'{op.id}' + {s}", "n": str(op.number), "s": s}
+        words = {"v": name, "L": f"'{op.id}' + {s}", "n": str(op.number), "s": s, "lost": LOST}
         words["id"] = tool_name(op.id, OTHER[self._language])
         words |= {str(at): value for at, (_, value) in enumerate(parts)}
         words["each"] = ", ".join(f"{value}()" if op.kind in _BRANCHING else value for _, value in parts)
