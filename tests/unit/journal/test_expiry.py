@@ -19,7 +19,7 @@ from runtime_core.wire.runs import Entry, PauseRow
 from tests.unit.journal.stories import answered, asking, claimed, parked, pause_row, play, refused, run_row
 
 NOW = time.time()
-SOON, LATE = NOW + 100, NOW + 200
+SOON, LATE = NOW + 100_000, NOW + 200_000  # far beyond the end of all tests
 
 
 def limited(run_id: str = "dur_a", slot: str = "0", at: float = SOON, **rules: Any) -> PauseRow:
