@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import threading
 from collections.abc import Awaitable, Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from inbox_app.gateway.base import Answer, Batch, GatewayError, Start
+from inbox_app.gateway.base import Answer, Batch, GatewayError, Start, Votes
 from inbox_app.gateway.embedded import EmbeddedGateway
 
 DESK = Path(__file__).parents[2] / "e2e" / "fixtures" / "desk"
@@ -105,6 +106,10 @@ def test_a_call_has_its_grace_when_the_gateway_closes(tmp_path: Path, grace_s: f
         await again.recovered()
         found = await again.run(started.run_id)
         await again.close()
+        (asked,) = found.pauses
+        assert asked.cut_off is not None
+        assert (asked.cut_off.kind, asked.cut_off.name) == ("tool", "pause_here")
+        assert asked.cut_off.began_at is not None
         return found.run.status
 
     assert asyncio.run(asyncio.wait_for(main(), 50)) == status
@@ -279,3 +284,107 @@ def test_closed_twice_and_used_after(tmp_path: Path) -> None:
 
     told(tmp_path, story)
     asyncio.run(EmbeddedGateway(tmp_path).close())
+
+
+HANDLER = """
+async def handler(params, ctx):
+    first = await ctx.request_input({
+        "question": "Charge?", "inputType": "yesno", %s
+    })
+    return await ctx.call_tool("charge", {"amount": %s, "answer": first["value"]})
+"""
+CHARGE = "async def handler(params, ctx):\n    return params\n"
+
+
+def write_desk(root: Path, options: str = "", amount: str = "1.50") -> Path:
+    """A repository with a durable tool that asks, and a tool it calls afterwards."""
+    for name, text, more in (
+        ("pay", HANDLER % (options, amount), {"execution": "durable", "uses": {"tools": ["charge"]}}),
+        ("charge", CHARGE, {}),
+    ):
+        folder = root / "amodal" / "tools" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        described = {"name": name, "description": name, "parameters": {"type": "object"}, **more}
+        (folder / "tool.json").write_text(json.dumps(described))
+        (folder / "handler.py").write_text(text)
+    (root / "amodal.json").write_text('{"name": "desk", "version": "1.0.0"}')
+    return root
+
+
+def test_a_question_for_several_tells_progress_and_whose_answer_is_there(tmp_path: Path) -> None:
+    desk = write_desk(tmp_path / "desk", '"quorum": 2')
+
+    async def ann(gateway: EmbeddedGateway) -> None:
+        started = await gateway.start(Start("pay", "{}", str(desk)))
+        assert started.pause is not None
+        assert started.pause.votes == Votes(2, (), "ann")
+        counted = await gateway.answer(Answer(started.pause.run_id, "yes", started.pause.id))
+        assert (counted.kind, counted.pause and counted.pause.id) == ("awaiting-input", started.pause.id)
+        (mine,) = (await gateway.pending()).items
+        assert mine.votes is not None
+        assert (mine.votes.by, mine.votes.mine, mine.eligible) == (("ann",), True, False)
+
+    async def tom(gateway: EmbeddedGateway) -> None:
+        (asked,) = (await gateway.pending()).items
+        assert asked.votes is not None
+        assert not asked.votes.mine
+        done = await gateway.answer(Answer(asked.run_id, "yes", asked.id))
+        assert done.kind == "complete"
+        (made,) = (await gateway.run(asked.run_id)).decisions
+        assert (made.outcome, made.voters) == ("answered", ("ann", "tom"))
+
+    told(tmp_path / "data", ann, identity="ann")
+    told(tmp_path / "data", tom, identity="tom", repositories=[desk])
+
+
+def test_a_question_expires_as_its_author_wrote(tmp_path: Path) -> None:
+    desk = write_desk(tmp_path / "desk", '"timeoutMs": 300, "onExpire": {"value": "no"}')
+
+    async def story(gateway: EmbeddedGateway) -> None:
+        batches = gateway.watch()
+        await anext(batches)
+        started = await gateway.start(Start("pay", "{}", str(desk)))
+        assert started.pause is not None
+        assert started.pause.expires_at is not None
+        assert started.pause.on_expire == {"value": "no"}
+        closed = await until(batches, lambda batch: batch.closed)
+        assert closed.outcomes == {started.pause.id: "expired"}
+        with pytest.raises(GatewayError) as refused:
+            await gateway.answer(Answer(started.pause.run_id, "yes", started.pause.id))
+        assert refused.value.code == "pause_expired"
+        (made,) = (await gateway.run(started.pause.run_id)).decisions
+        assert (made.outcome, made.on_expire) == ("expired", {"value": "no"})
+
+    told(tmp_path / "data", story)
+
+
+def test_a_run_that_diverges_tells_what_differs_and_goes_on_with_its_old_code(tmp_path: Path) -> None:
+    desk = write_desk(tmp_path / "desk")
+
+    async def before(gateway: EmbeddedGateway) -> None:
+        started = await gateway.start(Start("pay", "{}", str(desk)))
+        assert started.pause is not None
+        assert not started.pause.code_changed
+
+    async def after(gateway: EmbeddedGateway) -> None:
+        (asked,) = (await gateway.pending()).items
+        assert asked.code_changed
+        stopped = await gateway.answer(Answer(asked.run_id, "yes", asked.id))
+        assert stopped.kind == "diverged"
+        run = (await gateway.run(asked.run_id)).run
+        assert run.divergence is not None
+        assert run.divergence.code == "content_changed"
+        assert (run.divergence.was, run.divergence.now) == ('"Charge?"', '"Refund?"')
+        assert run.divergence.old == run.old_code == run.versions[0].revision
+        assert run.divergence.new != run.old_code
+        assert all(pause.stopped for pause in (await gateway.pending()).items)
+        done = await gateway.resume(asked.run_id, run.old_code)
+        while done.kind == "awaiting-input":
+            assert done.pause is not None
+            done = await gateway.answer(Answer(asked.run_id, "yes", done.pause.id))
+        assert done.kind == "complete"
+
+    told(tmp_path / "data", before)
+    changed = desk / "amodal" / "tools" / "pay" / "handler.py"
+    changed.write_text(changed.read_text().replace("Charge?", "Refund?"))
+    told(tmp_path / "data", after, repositories=[desk])
