@@ -33,6 +33,7 @@ def calls_of(folder: Path) -> Calls:
 
     log = HandlerLog(folder / "log", lambda: False)
     origin = Origin(bundle, HandlerHosts(folder), None, "", "", lambda _: None, log)
+
     async def trusted() -> bool:
         return False
 
