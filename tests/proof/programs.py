@@ -361,12 +361,12 @@ async def _smallest(theatre: Theatre, program: Program, every: int, seed: int, f
 def main(argv: Sequence[str]) -> None:
     from tests.proof.killing import kill
 
-    given = options("programs", argv, short=20, long=1000)
+    given = options("programs", argv, short=20, long=500)
     first = given.seed % 1_000_000
     logging.disable(logging.ERROR)  # an interrupted executor says so
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        figures = asyncio.run(examine(Path(folder), range(first, first + given.rounds)))
+        figures = asyncio.run(examine(Path(folder), range(first, first + given.rounds), every=2))
         kills = asyncio.run(kill(Path(folder) / "killed", range(first, first + given.rounds // KILLED_OF)))
     print(
         f"seed {given.seed}: {given.rounds} programs in two languages, {figures.variants} interrupted runs and {kills} "
