@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime_core.approvals.questions import question
 from runtime_core.journal.driver import connect, pragma
 from runtime_core.journal.retention import BLOBS, ROWS, Housekeeping, is_named
 from runtime_core.journal.rows import INLINE_LIMIT
@@ -201,14 +202,29 @@ def test_every_column_that_holds_large_values_is_looked_at(table: str, column: s
     db.close()
 
 
-def test_no_column_with_large_values_is_forgotten(tmp_path: Path) -> None:
-    """Whatever `keep` may put somewhere: every text column that other code passes through it."""
-    source = "\n".join(
-        path.read_text(encoding="utf-8") for path in (Path(__file__).parents[3] / "runtime_core/journal").glob("*.py")
-    )
-    kept = {"params", "context", "result", "error", "value", "spec", "answer", "edits", "body"}
-    assert {column for _, column in BLOB_COLUMNS} == kept
-    assert source.count("keep(db,") == 14, "a new large value: add its column to BLOB_COLUMNS"
+def test_no_column_that_holds_large_values_is_forgotten(tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        for number, shape in enumerate(SHAPES):
+            await in_shape(journal, f"dur_{number}", shape, large(number), 1.0)
+        spec = question("input", f'{{"question": "a?", "allowEdits": true, "context": {large("c")}}}')
+        pause = pause_row("dur_x", spec=spec)
+        await journal.create_run(run_row("dur_x", context=large("x")))
+        await journal.park(await claimed(journal, "dur_x"), "awaiting-input", pauses=[pause], entries=[asking(pause)])
+        await answered(journal, large("v"), "dur_x", edits=large("e"))
+        await journal.finish(await claimed(journal, "dur_x"), "failed", error=f'{{"message": {large("m")}}}')
+
+    play(tmp_path, story)
+    db = sqlite3.connect(tmp_path / "runtime.db")
+    tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = {
+        (table, column[1])
+        for table in tables
+        if table != "durable_blob"
+        for column in db.execute(f"PRAGMA table_info({table})").fetchall()
+        if db.execute(f"SELECT 1 FROM {table} WHERE typeof({column[1]}) = 'blob'").fetchone()
+    }
+    db.close()
+    assert found == {pair for pair in BLOB_COLUMNS if pair[0] != "durable_vote"}
 
 
 def test_one_step_does_little(tmp_path: Path) -> None:
