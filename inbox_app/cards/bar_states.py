@@ -202,7 +202,11 @@ def barrier(pause: Pause, now: float, kept: Kept) -> BarState | None:
 def stopped() -> BarState:
     """The run of the question stopped as diverged: it takes no answer until it goes on."""
     text = translate("DecisionBar", "The run stopped: its code no longer fits. It takes answers when it goes on")
-    return BarState("git-compare", "failed", text, right=Button(translate("DecisionBar", "See what differs"), "run"))
+    return BarState("git-compare", "failed", text, right=_differs())
+
+
+def _differs() -> Button:
+    return Button(translate("DecisionBar", "See what differs"), "run")
 
 
 def not_yours(reason: str) -> BarState:
@@ -254,7 +258,8 @@ def _outcome(item: Sending) -> BarState:
     if item.by:
         text = translate("DecisionBar", "Answered by {name} at {time}. {then}")
     text = text.format(name=short_label(item.by), time=clock(item.done_at), then=afterwards)
-    return BarState(icon, role, text, right=_next(outcome.pause) if outcome.pause is not None else None)
+    right = _next(outcome.pause) if outcome.pause is not None else None
+    return BarState(icon, role, text, right=_differs() if outcome.kind == "diverged" else right)
 
 
 def _afterwards(outcome: Outcome) -> tuple[str, str, Role]:
@@ -265,7 +270,9 @@ def _afterwards(outcome: Outcome) -> tuple[str, str, Role]:
     match outcome.kind:
         case "complete":
             return translate("DecisionBar", "The run is complete"), "circle-check", "answered"
-        case "failed" | "diverged":
+        case "diverged":
+            return translate("DecisionBar", "The run stopped: its code no longer fits"), "git-compare", "failed"
+        case "failed":
             failed = translate("DecisionBar", "The run failed: {reason}").format(reason=reason)
             return failed if reason else translate("DecisionBar", "The run failed"), "triangle-alert", "failed"
         case "sleeping":

@@ -214,6 +214,23 @@ def test_an_answer_refused_because_the_run_stopped_says_so(bench: Bench) -> None
     assert "The run stopped" in words(bench)
 
 
+def test_an_answer_that_met_other_code_leads_to_what_differs(bench: Bench) -> None:
+    wanted: list[str] = []
+    bench.pane.go_to_run.connect(wanted.append)
+    bench.show(pause(id="dur_1.0", run_id="dur_1"))
+    bench.wake()
+    bench.press("y")
+    bench.send()
+    outbox = Outbox(0)
+    outbox.hold(bench.wishes[-1], NOW)
+    outbox.due(NOW)
+    bench.pane.set_outbox_state(outbox.succeeded("dur_1.0", Outcome("diverged", "dur_1"), "local:test", NOW))
+    assert words(bench).endswith("The run stopped: its code no longer fits")
+    bench.unlock()
+    QTest.mouseClick(bench.pane.bar._right, Qt.MouseButton.LeftButton)
+    assert wanted == ["dur_1"]
+
+
 def test_every_end_has_its_own_words_and_icon_in_the_bar(bench: Bench) -> None:
     seen: set[tuple[str, str]] = set()
     for outcome in ("answered", "expired", "cancelled", "superseded"):
