@@ -88,8 +88,10 @@ def workshop(root: Path, language: str, lines: str = RECORDED) -> Repo:
     for name in ("one", "two", "new"):
         repo.tool(name, ts=f"return '{name}';")
     repo.durable("kid", **body(language, "ask"))
-    peek = {"ts": "return globalThis.stepped ?? 0;", "py": "import builtins\nreturn getattr(builtins, 'stepped', 0)"}
-    repo.tool("peek", **{language: peek[language]})
+    if language == "py":
+        repo.tool("peek", py="import builtins\nreturn getattr(builtins, 'stepped', 0)")
+    else:
+        repo.tool("peek", ts="return globalThis.stepped ?? 0;")
     return repo
 
 
