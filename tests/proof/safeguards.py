@@ -45,7 +45,7 @@ _DRIVER: Final = "runtime_core/engine/driver.py"
 _CONFORMANCE: Final = "unit/journal/test_conformance.py"
 _ANSWERING: Final = "unit/approvals/test_answering.py"
 _MACHINE: Final = "unit/journal/test_machine.py"
-_MODEL: Final = "proof/test_model.py::test_the_journal_goes_the_ways_of_the_model"
+_EXPIRY: Final = "unit/journal/test_expiry.py"
 _REPLAY: Final = "unit/hosts/test_replay.py"
 _OTHERS: Final = "unit/engine/test_divergence.py::test_no_child_goes_on_before_all_of_them_have_been_replayed"
 
@@ -126,7 +126,6 @@ MUTANTS: Final = {
         "if not waiting or run.status not in _ANSWERABLE:",
         "if not waiting:",
         _ANSWERING,
-        _MODEL,
     ),
     "answer: wake": _mutant(
         "the run becomes runnable with its answer",
@@ -169,7 +168,7 @@ MUTANTS: Final = {
             Cut(_JUDGE, 'if late is not None and run.status != "cancelled":', "if False:"),
             Cut(_JUDGE, "pause.outcome is None and not is_over(pause, now)]", "pause.outcome is None]"),
         ),
-        (_ANSWERING, _MODEL),
+        (_ANSWERING,),
     ),
     "answer: who": _mutant(
         "only those answer who may",
@@ -183,38 +182,35 @@ MUTANTS: Final = {
         _VOTES,
         "if pause.votes and not _agree(pause.kind, pause.votes[0], vote):",
         "if False:",
-        "unit/approvals",
+        "unit/approvals/test_votes.py",
     ),
     "votes: enough": _mutant(
         "a question that takes several people waits for them",
         _VOTES,
         "if len(votes) < quorum(pause.spec):",
         "if False:",
-        "unit/approvals",
+        "unit/approvals/test_votes.py",
     ),
     "expire: open question": _mutant(
         "what was answered does not expire",
         _QUERIES,
         "WHERE question.outcome IS NULL AND expires_at IS NOT NULL AND run.status",
         "WHERE expires_at IS NOT NULL AND run.status",
-        "unit/journal",
-        _MODEL,
+        _EXPIRY,
     ),
     "expire: running": _mutant(
         "a leg that runs keeps its questions to itself",
         _QUERIES,
         " AND run.status NOT IN ('running', 'diverged')",
         "",
-        "unit/journal",
-        _MODEL,
+        _EXPIRY,
     ),
     "expire: wake": _mutant(
         "the run becomes runnable when its question expires",
         _ANSWERS,
         'events(db, move(db, run_id, "runnable", now, error=None), [pause])',
         "events(db, run, [pause])",
-        "unit/journal",
-        _MODEL,
+        _EXPIRY,
     ),
     "cancel: unfinished": _mutant(
         "what has ended stays as it ended",
@@ -263,14 +259,14 @@ MUTANTS: Final = {
         _WRITER,
         'db.execute("ROLLBACK TO job")',
         "pass",
-        "unit/journal",
+        "unit/journal/test_contents.py",
     ),
     "commit: a lone job fails": _mutant(
         "a refused change is undone",
         _WRITER,
         "if jobs[0].error:\n                    rollback(db)",
         'if jobs[0].error:\n                    db.execute("COMMIT")',
-        "unit/journal",
+        f"{_CONFORMANCE}::test_a_finished_entry_never_changes",
     ),
     "run: stored before told": Mutant(
         "a handler gets a result only when it is stored",
@@ -309,7 +305,7 @@ MUTANTS: Final = {
                 "self._is_strict",
             ),
         ),
-        ("unit/engine/test_divergence.py",),
+        ("unit/engine/test_divergence.py::test_a_changed_question_names_the_part_that_changed",),
     ),
     "run: all are replayed": _mutant(
         "no handler of a run makes a new call before all of them have been replayed",
@@ -323,8 +319,7 @@ MUTANTS: Final = {
         _TRANSACTIONS,
         'if run.status != "diverged" and not (',
         "if False and not (",
-        "unit/engine/test_versions.py",
-        _MACHINE,
+        "unit/engine/test_versions.py::test_resuming_is_refused_with_a_reason",
     ),
     "exec: trust": _mutant(
         "no command is run for code that nobody has trusted",
@@ -345,14 +340,14 @@ MUTANTS: Final = {
         "runtime_core/journal/retention.py",
         "pruned_at IS NULL AND finished_at < ? ",
         "pruned_at IS NULL AND ? > 0 ",
-        "unit/journal/test_retention.py",
+        "unit/journal/test_retention.py::test_a_run_that_ended_later_keeps_everything",
     ),
     "retention: values in use": _mutant(
         "a value that a row names is kept",
         "runtime_core/journal/retention.py",
         "if not is_named(db, digest):",
         "if True:",
-        "unit/journal/test_retention.py",
+        "unit/journal/test_retention.py::test_an_ended_run_keeps_its_row_and_its_result",
     ),
     "run: one executor": _mutant(
         "one process executes the runs of a data folder",
