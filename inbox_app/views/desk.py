@@ -68,7 +68,6 @@ class Desk(QObject):
         self._drafts = drafts
         self._outbox = outbox
         self._marks = Marks(drafts, outbox)
-        self._idle = ("", "")
         self._link = Link(self._take, spawn, clock, self)
         self._actions: Sequence[CommandAction] = ()
         self._inbox = Inbox(window.inbox, self._link.current, spawn, self._memory, clock=clock, parent=self)
@@ -281,11 +280,7 @@ class Desk(QObject):
         self._toast.look_at(pause_id)
 
     def _show_idle(self) -> None:
-        self._idle = self._idle_words()
-        self._reading.show_nothing(*self._idle)
-
-    def _idle_words(self) -> tuple[str, str]:
-        return idle.reading_words(self._link, self._inbox, self._history, self._window.view)
+        self._reading.show_nothing(*idle.reading_words(self._link, self._inbox, self._history, self._window.view))
 
     @Slot(str)
     def _on_stopped(self, pause_id: str) -> None:
@@ -332,7 +327,7 @@ class Desk(QObject):
         link = self._link
         self._inbox.show_counts()
         idle.show_empty(self._window.inbox.empty, link, self._inbox)
-        if self._reading.is_idle and self._idle_words() != self._idle:
+        if self._reading.is_idle:
             self._show_idle()
         self._window.sidebar.show_waiting(self._inbox.waiting)
         self._window.show_health(link.name, link.health, idle.health_line(link), self._inbox.waiting)

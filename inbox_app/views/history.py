@@ -132,6 +132,7 @@ class History(QObject):
     @Slot()
     def _on_selected(self) -> None:
         """What was read before may go where it belongs, but not while the view still tells about its new row."""
+        self._wanted = ""
         self._leaving.start(0)
 
     @Slot()

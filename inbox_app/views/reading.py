@@ -45,6 +45,7 @@ class Reading(QObject):
         self._pause_id: str | None = None
         self._run_id = ""
         self._run: Run | None = None
+        self._idle_words: tuple[str, str] | None = None
 
     @property
     def pause_id(self) -> str | None:
@@ -82,7 +83,9 @@ class Reading(QObject):
 
     def show_nothing(self, text: str, more: str) -> None:
         self._stop()
-        self._run_id = ""
+        if self._idle_words == (text, more) and self.is_idle:
+            return
+        self._run_id, self._idle_words = "", (text, more)
         self._pane.show_nothing(text, more)
 
     def lose(self, pause_id: str) -> None:
