@@ -31,7 +31,7 @@ from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import dumps, loads
 from runtime_core.wire.runs import FINISHED, PauseRow
-from tests.proof.options import options
+from tests.proof.options import MEMORY, options
 from tests.unit.journal.stories import asking, pause_row, run_row, step
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=MEMORY)
         self.loop = asyncio.new_event_loop()
         self.models: dict[str, Run] = {}
         self.events = 0

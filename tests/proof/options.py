@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""A folder in memory, if there is one: a proof that is not about disks need not wait for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from runtime_core.wire.json import dumps, loads
 from runtime_core.wire.runs import FINISHED, Entry, Span, slot
 from tests.proof.authoring import LOST, Author, Program, approval_of, reply_to, smaller
 from tests.proof.crashing import Crashed, Fuse, Stage, counted
-from tests.proof.options import options
+from tests.proof.options import MEMORY, options
 from tests.proof.writing import OTHER, Language, write, write_effects
 from tests.unit.engine.workshop import Repo
 
@@ -365,7 +365,7 @@ def main(argv: Sequence[str]) -> None:
     first = given.seed % 1_000_000
     logging.disable(logging.ERROR)  # an interrupted executor says so
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         figures = asyncio.run(examine(Path(folder), range(first, first + given.rounds), every=2))
         kills = asyncio.run(kill(Path(folder) / "killed", range(first, first + given.rounds // KILLED_OF)))
     print(
