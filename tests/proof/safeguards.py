@@ -44,7 +44,6 @@ _HOST_PY: Final = "runtime_core/hosts/programs/handler_host/run.py"
 _DRIVER: Final = "runtime_core/engine/driver.py"
 _CONFORMANCE: Final = "unit/journal/test_conformance.py"
 _ANSWERING: Final = "unit/approvals/test_answering.py"
-_MACHINE: Final = "unit/journal/test_machine.py"
 _EXPIRY: Final = "unit/journal/test_expiry.py"
 _REPLAY: Final = "unit/hosts/test_replay.py"
 _OTHERS: Final = "unit/engine/test_divergence.py::test_no_child_goes_on_before_all_of_them_have_been_replayed"
@@ -224,7 +223,7 @@ MUTANTS: Final = {
         _TRANSACTIONS,
         "finished_at=now, epoch=run.epoch + 1)",
         "finished_at=now)",
-        _MACHINE,
+        f"{_CONFORMANCE}::test_cancel_ends_the_run_closes_its_questions_and_fences_its_leg",
     ),
     "cancel: questions": _mutant(
         "a cancelled run has no open question",

@@ -328,7 +328,7 @@ def test_cancel_ends_the_run_closes_its_questions_and_fences_its_leg(tmp_path: P
         await journal.create_run(run_row("dur_b"))
         claim = await claimed(journal, "dur_b")
         await journal.append(claim, [], [Span("dur_b", "", "tool", "release", "running", 1.0)])
-        await journal.cancel("dur_b", "local:eve")
+        assert (await journal.cancel("dur_b", "local:eve")).epoch == claim.epoch + 1
         with pytest.raises(Fenced):
             await journal.append(claim, [step(0)])
         assert [item.state for item in await journal.spans("dur_b")] == ["cancelled"]
