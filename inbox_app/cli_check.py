@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from inbox_app.cli_session import DONE, say, say_json, settings
 from inbox_app.cli_text import table, visible
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
+from runtime_core.engine.definitions import Definitions
 from runtime_core.hosts.base import HandlerLoadError, HostRepo, HostUnavailable
 from runtime_core.hosts.sandbox import NO_LANDLOCK, landlock_version
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Problem, Tool
-from runtime_core.repo.loader import load_bundle
+from runtime_core.repo.report import PARSE_FAILED
 from runtime_core.repo.trust import needs
 
 
@@ -24,8 +26,8 @@ def check(root: Path, *, as_json: bool) -> int:
     """Print the report; raises `GatewayError` with all problems when one of them is an error."""
     root = root.expanduser().absolute()
     try:
-        bundle = load_bundle(root)
-        problems = [*bundle.problems, *asyncio.run(_load_handlers(bundle))]
+        bundle, found = asyncio.run(_read(root))
+        problems = [*map(_for_whoever_checks, bundle.problems), *found]
         if any(problem.severity == "error" for problem in problems):
             raise BundleError(root, problems)
     except BundleError as error:
@@ -41,19 +43,30 @@ def check(root: Path, *, as_json: bool) -> int:
     return DONE
 
 
-async def _load_handlers(bundle: Bundle) -> list[Problem]:
-    """Load every handler in its sandbox, without calling any: syntax errors, missing imports, no function to call."""
-    repo = HostRepo(bundle.root, bundle.revision)
-    problems: list[Problem] = []
+async def _read(root: Path) -> tuple[Bundle, list[Problem]]:
+    """Load the repository and every handler in its sandbox, and say what is wrong with these."""
     with tempfile.TemporaryDirectory(prefix="operator-inbox-") as cache:
         hosts = HandlerHosts(Path(cache))
         try:
-            for tool in bundle.tools.values():
-                problem = await _load_handler(hosts, repo, tool)
-                if problem is not None and problem not in problems:
-                    problems.append(problem)
+            bundle = await Definitions(hosts).load(root)
+            return bundle, await _load_handlers(bundle, hosts)
         finally:
             await hosts.close()
+
+
+def _for_whoever_checks(problem: Problem) -> Problem:
+    """A definition in code that cannot be read leaves out only what it defines; whoever checks wants it put right."""
+    return replace(problem, severity="error") if problem.code == PARSE_FAILED and problem.remedy else problem
+
+
+async def _load_handlers(bundle: Bundle, hosts: HandlerHosts) -> list[Problem]:
+    """Without calling any: syntax errors, missing imports, no function to call. Definitions in code are read already"""
+    repo = HostRepo(bundle.root, bundle.revision)
+    problems: list[Problem] = []
+    for tool in bundle.tools.values():
+        problem = await _load_handler(hosts, repo, tool) if tool.layout == "json" else None
+        if problem is not None and problem not in problems:
+            problems.append(problem)
     return problems
 
 
@@ -111,6 +124,9 @@ def _tool_wire(tool: Tool, bundle: Bundle) -> dict[str, Any]:
         "language": tool.language,
         "execution": "durable" if tool.durable else "inline",
         "file": tool.entry,
+        "layout": tool.layout,
+        "exposure": tool.exposure,
+        "llm_callable": tool.llm_callable,
         "invocable": tool.invocable,
         "uses": {"tools": list(tool.tools), "subagents": list(tool.subagents)},
         "reach": reach(tool.name, bundle),
@@ -121,8 +137,10 @@ def _agent_wire(agent: Agent, bundle: Bundle) -> dict[str, Any]:
     return {
         "name": agent.name,
         "description": agent.description,
+        "file": agent.entry,
         "tools": list(agent.tools or ()),
         "subagents": list(agent.subagents),
+        "decided_per_turn": [{"list": condition.key, "name": condition.name} for condition in agent.conditions],
     }
 
 
@@ -157,7 +175,7 @@ def _lines(bundle: Bundle, problems: Sequence[Problem]) -> Iterator[str]:
     yield f"{visible(bundle.name)} {visible(bundle.version)}".rstrip() + f"  {bundle.root}"
     if bundle.tools:
         yield ""
-        head = ["TOOL", "RUNS", "LANGUAGE", "STARTS", "REACHES"]
+        head = ["TOOL", "RUNS", "LANGUAGE", "DEFINED", "STARTS", "FOR MODELS", "REACHES"]
         yield table(head, [_tool_row(tool, bundle) for tool in bundle.tools.values()])
     if bundle.agents:
         yield ""
@@ -180,13 +198,26 @@ def _tool_row(tool: Tool, bundle: Bundle) -> list[str]:
         tool.name,
         "durable" if tool.durable else "inline",
         tool.language,
+        "in code" if tool.layout == "code" else "by tool.json",
         "by invoke" if tool.invocable else "by code or `run`",
+        _for_models(tool),
         ", ".join(reach(tool.name, bundle)),
     ]
 
 
+def _for_models(tool: Tool) -> str:
+    if not tool.llm_callable:
+        return "no"
+    return "yes" if tool.exposure == "open" else tool.exposure
+
+
 def _agent_row(agent: Agent) -> list[str]:
-    return [agent.name, ", ".join(agent.subagents), ", ".join(agent.tools or ())]
+    return [agent.name, _listed(agent, "subagents", agent.subagents), _listed(agent, "tools", agent.tools or ())]
+
+
+def _listed(agent: Agent, key: str, names: Sequence[str]) -> str:
+    open_ones = {condition.name for condition in agent.conditions if condition.key == key}
+    return ", ".join(f"{name} (decided per turn)" if name in open_ones else name for name in names)
 
 
 def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from runtime_core.dispatch.lock import ExecutorLock
 from runtime_core.dispatch.pulse import PULSE_S, Pulse
 from runtime_core.dispatch.upkeep import Upkeep
 from runtime_core.engine import outcomes
+from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.dry_runs import DryRuns, Verdict
 from runtime_core.engine.engine import Engine, Launch
@@ -107,6 +108,7 @@ class Runtime:
             await self._hosts.sweep()
         self._changes = Changes(self._journal, self._is_code_changed)
         await self._changes.start()
+        self._definitions = Definitions(HandlerHosts(self._data / "hosts", self._handler_log.stray))
         self._engine = Engine(
             self._journal,
             self._hosts,
@@ -116,6 +118,7 @@ class Runtime:
             finish_run=lambda row: self._finish_run(row, None),
             settings=self._settings,
             versions=Versions(self._data / "versions"),
+            definitions=self._definitions,
         )
         self._reading = Reading(self._journal, self._engine.shelf)
         self._watch = CodeWatch(self._journal, self._engine.shelf, self._changes.tell_again)
@@ -141,7 +144,7 @@ class Runtime:
         await self._engine.stop(grace_s)
         await self._dispatcher.stop()
         await self._dry_runs.close()
-        await self._hosts.close()
+        await asyncio.gather(self._hosts.close(), self._definitions.close())
         await self._journal.close()
         self._handler_log.close()
         self._lock.release()
@@ -219,7 +222,7 @@ class Runtime:
         if not found.durable:
             if self.executes:
                 bundle = await self._engine.shelf.kept(bundle.root)
-            return await self._engine.run_inline(bundle, found, input, scope, who)
+            return await self._engine.run_inline(Launch(bundle, found, input, who, scope, context))
         run = await self._finish_run(Launch(bundle, found, input, who, scope, context).row(), wait_s)
         return await self._reply(run, who)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from runtime_core.agents.turns import Message, Model, ModelError, ToolCall, Turn
 from runtime_core.repo.bundle import Agent
 from runtime_core.wire.json import JsonError, JsonText, loads, pretty
 
 CallTool = Callable[[str, JsonText], Awaitable[JsonText]]
+Offer = Callable[[], Awaitable[Sequence[str]]]
 
 NO_MODEL = (
     'there is no model: set models.main in amodal.json, for example {"provider": "scripted", "model": "FILE.json"}, '
@@ -22,19 +23,25 @@ class SubagentFailed(Exception):  # noqa: N818
 
 
 async def run_subagent(
-    agent: Agent, task: str, input: JsonText | None, model: Model | None, call_tool: CallTool
+    agent: Agent,
+    task: str,
+    input: JsonText | None,
+    model: Model | None,
+    call_tool: CallTool,
+    offer: Offer | None = None,
 ) -> str:
     """Run a specialist and return the text of its last turn.
 
-    ``input`` is appended to the task as a JSON block. ``call_tool`` gets a name from ``agent.tools`` and its arguments;
-    whatever it raises goes back to the model as text, except cancellation and `OutcomeUnknown`.
+    ``input`` is appended to the task as a JSON block. ``offer`` says for each turn which tools the model may call, all
+    of ``agent.tools`` without it. ``call_tool`` gets one of these names and its arguments; whatever it raises goes back
+    to the model as text, except cancellation and `OutcomeUnknown`.
     Raises `SubagentFailed`.
     """
     if model is None:
         raise SubagentFailed(f'The agent "{agent.name}" cannot run: {NO_MODEL}.')
     try:
         async with asyncio.timeout(agent.timeout_s):
-            return await _converse(agent, user_turn(task, input), model, call_tool)
+            return await _converse(agent, user_turn(task, input), model, call_tool, offer)
     except ModelError as error:
         raise SubagentFailed(f'The agent "{agent.name}" failed: {error.message}') from error
     except TimeoutError:
@@ -52,11 +59,12 @@ def user_turn(task: str, input: JsonText | None) -> str:
     return f"{task}\n\nContext:\n```json\n{pretty(loads(input))}\n```"
 
 
-async def _converse(agent: Agent, asked: str, model: Model, call_tool: CallTool) -> str:
+async def _converse(agent: Agent, asked: str, model: Model, call_tool: CallTool, offer: Offer | None) -> str:
     messages = [Message("user", asked)]
     calls_left = agent.max_tool_calls
     while True:
-        reply = await model.reply(Turn(agent.name, agent.prompt, tuple(messages), agent.tools or ()))
+        tools = tuple(await offer()) if offer is not None else agent.tools or ()
+        reply = await model.reply(Turn(agent.name, agent.prompt, tuple(messages), tools))
         if not reply.tool_calls:
             return reply.text
         calls_left -= len(reply.tool_calls)
@@ -67,12 +75,12 @@ async def _converse(agent: Agent, asked: str, model: Model, call_tool: CallTool)
             )
         messages.append(Message("assistant", reply.text, reply.tool_calls))
         for call in reply.tool_calls:
-            messages.append(Message("tool", await _result_text(agent, call, call_tool)))
+            messages.append(Message("tool", await _result_text(agent, tools, call, call_tool)))
 
 
-async def _result_text(agent: Agent, call: ToolCall, call_tool: CallTool) -> str:
+async def _result_text(agent: Agent, tools: Sequence[str], call: ToolCall, call_tool: CallTool) -> str:
     """The result as the model reads it: what is not an object is wrapped (contract 2.7)."""
-    if call.name not in (agent.tools or ()):
+    if call.name not in tools:
         return f'Tool "{call.name}" is not available to the agent "{agent.name}".'
     try:
         result = await call_tool(call.name, call.args)

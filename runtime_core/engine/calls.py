@@ -21,6 +21,7 @@ from runtime_core.engine.frames import (
 )
 from runtime_core.engine.losses import LOST_LIMIT
 from runtime_core.engine.shell import CommandRefused, Shell
+from runtime_core.engine.surface import Surface
 from runtime_core.hosts.base import HandlerCall, HandlerFailure
 from runtime_core.repo.bundle import Agent, Tool
 from runtime_core.spans.book import SpanBook
@@ -40,6 +41,7 @@ class Calls:
     model: Callable[[], Model | None]
     own_run: OwnRun
     shell: Shell
+    surface: Surface
 
     async def perform(self, place: Place, call: HandlerCall) -> Outcome:
         """Execute one call of the handler at ``place``. Raises `OutcomeUnknown`."""
@@ -117,6 +119,13 @@ class Calls:
                 tool=name,
             )
         tool = self._known_tool(name)
+        if tool.exposure != "open" and not place.tool.durable:
+            raise CallFailed(
+                "confirmation-unsupported",
+                f'Tool "{name}" has the exposure "{tool.exposure}", and "{place.tool.name}" is not durable, so nobody '
+                "can be asked. Make the calling tool durable and ask there.",
+                tool=name,
+            )
         if place.depth >= MAX_TOOL_DEPTH:
             chain = " > ".join((*place.names, name))
             raise CallFailed(
@@ -148,9 +157,11 @@ class Calls:
         name = call.name
         agent = self._agent(place, name)
         task, given = _subagent_args(call.args, name)
-        caller = _AgentCaller(self, agent, replace(place, names=(*place.names, name)), call.seq)
+        at = replace(place, names=(*place.names, name))
+        caller = _AgentCaller(self, agent, at, call.seq)
+        offer = partial(self.surface.tools, agent, at)
         try:
-            return dumps(await run_subagent(agent, task, given, self.model(), caller.call))
+            return dumps(await run_subagent(agent, task, given, self.model(), caller.call, offer))
         except (SubagentFailed, ModelUnusable) as failed:
             raise CallFailed("subagent-failed", str(failed), agent=name) from None
 

@@ -18,6 +18,7 @@ from runtime_core.agents.models import choose_model
 from runtime_core.agents.turns import Model
 from runtime_core.engine import outcomes
 from runtime_core.engine.calls import Calls
+from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.driver import RunDriver, Stuck
 from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text
 from runtime_core.engine.frames import Origin, Place
@@ -27,6 +28,7 @@ from runtime_core.engine.pauses import stuck_run
 from runtime_core.engine.quota import excess
 from runtime_core.engine.shelf import Shelf
 from runtime_core.engine.shell import AT_ONCE, Shell
+from runtime_core.engine.surface import Surface
 from runtime_core.hosts.base import HostRepo, Hosts
 from runtime_core.journal.base import Claim, Fenced, Journal
 from runtime_core.repo.bundle import Bundle, BundleError, Tool
@@ -99,8 +101,10 @@ class Engine:
         finish_run: Callable[[RunRow], Any],
         settings: Settings,
         versions: Versions,
+        definitions: Definitions,
     ) -> None:
-        self.shelf = Shelf(versions, self._retire)
+        self.shelf = Shelf(versions, definitions, self._retire)
+        self._definitions = definitions
         self._journal = journal
         self._hosts = hosts
         self._model = model
@@ -135,13 +139,14 @@ class Engine:
             self._cancelled.discard(run_id)
         self._claimed.discard(run_id)
 
-    async def run_inline(self, bundle: Bundle, tool: Tool, params: JsonText, scope: str, who: str) -> dict[str, Any]:
+    async def run_inline(self, launch: Launch) -> dict[str, Any]:
         """Run a tool without a session and reply in the shape of a run."""
+        tool = launch.tool
         seed = secrets.token_hex(16)
-        model = partial(self._model_of, seed, bundle)
-        calls = self._calls(bundle, None, scope, who, seed, SpanBook("", 0), model)
+        model = partial(self._model_of, seed, launch.bundle)
+        calls = self._calls(launch, None, seed, SpanBook("", 0), model)
         try:
-            return outcomes.inline_result(await calls.inline(Place(tool, names=(tool.name,)), params))
+            return outcomes.inline_result(await calls.inline(Place(tool, names=(tool.name,)), launch.params))
         except HandlerFailed as failed:
             return outcomes.inline_failure(tool.name, failed.failure)
 
@@ -196,7 +201,8 @@ class Engine:
         root = Place(tool, "", above.depth if above else 0, above.levels if above else 0, (tool.name,))
         spans = SpanBook(run.id, claim.epoch, lambda span: self._publish(span, span.leg < claim.epoch))
         model = partial(self._model_of, run.id, bundle)
-        calls = self._calls(bundle, run.id, run.scope, run.created_by, run.seed, spans, model)
+        launch = Launch(bundle, tool, run.params, run.created_by, run.scope, run.context)
+        calls = self._calls(launch, run.id, run.seed, spans, model)
         limits, twice = self._settings.limits, self._settings.replay_twice
         claim = replace(claim, revision=bundle.revision)
         driver = RunDriver(claim, self._journal, calls, root, limits, twice=twice)
@@ -210,23 +216,19 @@ class Engine:
             del self._drivers[run.id]
 
     def _calls(
-        self,
-        bundle: Bundle,
-        run_id: str | None,
-        scope: str,
-        who: str,
-        seed: str,
-        spans: SpanBook,
-        model: Callable[[], Model | None],
+        self, launch: Launch, run_id: str | None, seed: str, spans: SpanBook, model: Callable[[], Model | None]
     ) -> Calls:
+        """What executes the calls of a run that was launched so."""
+        bundle, who, scope, context = launch.bundle, launch.who, launch.scope, launch.context
         strict = self._settings.strict
         origin = Origin(bundle, self._hosts, run_id, scope, seed, os.environ.get, self._handler_log, strict=strict)
 
         async def own_run(place: Place, params: JsonText) -> JsonText:
-            return await self._own_run(place, Launch(bundle, place.tool, params, who, scope, parent=run_id))
+            return await self._own_run(place, Launch(bundle, place.tool, params, who, scope, context, run_id))
 
         trusted = partial(self._journal.is_trusted, str(bundle.root), bundle.revision)
-        return Calls(origin, spans, model, own_run, Shell(bundle, self._settings.shell_exec, trusted, self._commands))
+        shell = Shell(bundle, self._settings.shell_exec, trusted, self._commands)
+        return Calls(origin, spans, model, own_run, shell, Surface(self._definitions, origin, who, context))
 
     async def _own_run(self, place: Place, launch: Launch) -> JsonText:
         """A durable tool called from code that is not journaled (decision 10)."""
@@ -272,6 +274,7 @@ class Engine:
     async def _retire(self, bundle: Bundle) -> None:
         """Called when files changed: processes of the old code end with their legs, its copy stays a while."""
         await self._hosts.retire(HostRepo(bundle.root, bundle.revision, bundle.code))
+        await self._definitions.retire(bundle)
         await asyncio.to_thread(self.shelf.versions.find, bundle.revision)
 
 

@@ -123,6 +123,8 @@ class Origin:
             call_id=f"{self.session_id}/{place.path}" if self.session_id is not None and place.path else None,
             strict=self.strict,
             dry=self.dry,
+            form="tool" if tool.layout == "code" else "handler",
+            path=("handle",) if tool.layout == "code" else (),
         )
 
 

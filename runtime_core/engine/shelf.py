@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from runtime_core.engine.definitions import Definitions
 from runtime_core.repo.bundle import Bundle, BundleError, Problem
 from runtime_core.repo.revision import TooLarge, revision_of, stamp_of
 from runtime_core.repo.versions import Versions
@@ -29,8 +30,11 @@ _PARKED: Final = frozenset({"awaiting-input", "sleeping", "needs-attention", "di
 class Shelf:
     """Bundles by path. ``replaced`` is told of a bundle whose newer revision has just been loaded."""
 
-    def __init__(self, versions: Versions, replaced: Callable[[Bundle], Awaitable[None]]) -> None:
+    def __init__(
+        self, versions: Versions, definitions: Definitions, replaced: Callable[[Bundle], Awaitable[None]]
+    ) -> None:
         self.versions = versions
+        self._definitions = definitions
         self._replaced = replaced
         self._stamps: dict[Path, str] = {}
         self._bundles: dict[Path, Bundle] = {}
@@ -51,10 +55,10 @@ class Shelf:
             if known is not None and stamp and stamp == self._stamps.get(root):
                 return known
             try:
-                bundle = await asyncio.to_thread(_load, root)
+                bundle = await self._definitions.load(root)
             except BundleError as error:
                 raise (_with_old_runs(error, known) if known is not None else error) from None
-            self._stamps[root] = stamp
+            self._stamps[root] = "" if bundle.passing else stamp
             if known is not None and known.revision == bundle.revision:
                 bundle = replace(bundle, code=known.code)
             self._bundles[root] = bundle
@@ -104,7 +108,7 @@ class Shelf:
             )
         bundle = self._old.get((root, revision))
         if bundle is None:
-            bundle = replace(await asyncio.to_thread(_load, code), root=root, code=code)
+            bundle = await self._definitions.load(root, code)
             self._old[root, revision] = bundle
             if len(self._old) > _OLD_BUNDLES:
                 self._old.popitem(last=False)
@@ -133,12 +137,6 @@ class Shelf:
                 stamp, revision = now, await asyncio.to_thread(_revision, Path(repo))
             self._newest[repo] = (time.monotonic(), stamp, revision)
         return revision
-
-
-def _load(root: Path) -> Bundle:
-    from runtime_core.repo.loader import load_bundle  # with pydantic and jsonschema: not for commands that only look
-
-    return load_bundle(root)
 
 
 def _absolute(root: Path) -> Path:

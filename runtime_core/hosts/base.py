@@ -16,6 +16,10 @@ from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import CallKind
 
 Language = Literal["typescript", "python"]
+Form = Literal["handler", "tool", "agent"]
+"""What a file defines and how a function of it is called: a handler with (params, ctx), the function of a tool with
+ctx, which holds the params as ``ctx.input``, a predicate of an agent with the params alone; what that returns counts as
+true or false."""
 NoteKind = Literal["log", "emit", "reasoning", "label", "console", "unhandled", "params-changed", "lossy", "warning"]
 
 
@@ -79,6 +83,9 @@ class HandlerJob:
     """When the recorded calls are used up, say so (`LegEvents.replayed`) and make no new call before `Leg.go`."""
     dry: bool = False
     """Only replay: the function of a ``step`` that is not recorded is not called, and notes are dropped."""
+    form: Form = "handler"
+    path: tuple[str | int, ...] = ()
+    """Where the function stands in the definition; nothing for a handler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +186,15 @@ class Hosts(Protocol):
         """Start a leg, and its process if there is none. Raises `HostUnavailable` if no process can be started."""
         ...
 
-    async def describe(self, repo: HostRepo, language: Language, entry: str) -> Mapping[str, Any]:
-        """``{"value": default export with functions as {"$fn": name}, "exports": [names], "problem": str or None}``.
+    async def describe(
+        self, repo: HostRepo, language: Language, entry: str, form: Form = "handler"
+    ) -> Mapping[str, Any]:
+        """``{"value": what the file defines, "exports": [names], "problem": str or None}``.
 
-        ``problem`` says why the file has no handler that could be called.
+        ``value`` is the default export, or what Python calls ``tool`` or ``agent``, with functions as {"$fn": name}.
+        ``problem`` says why the file has no function of that form that could be called.
 
-        Raises `HandlerLoadError`.
+        Raises `HandlerLoadError`, `HostUnavailable`.
         """
         ...
 

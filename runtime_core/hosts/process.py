@@ -15,11 +15,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from runtime_core.hosts.base import HandlerJob, HandlerLoadError, HostUnavailable, Language, LegEvents, NoteKind
+from runtime_core.hosts.base import Form, HandlerJob, HandlerLoadError, HostUnavailable, Language, LegEvents, NoteKind
 from runtime_core.hosts.files import read_repo_file
 from runtime_core.hosts.launch import Launch
 from runtime_core.hosts.leg import HostLeg
 from runtime_core.hosts.protocol import (
+    DEFINITION_LIMIT,
     LINE_LIMIT,
     LINES_PER_SECOND,
     PROTO,
@@ -33,7 +34,7 @@ from runtime_core.hosts.protocol import (
 )
 from runtime_core.hosts.source import Source
 from runtime_core.hosts.usage import RUNS_PER_LOOK, Usage
-from runtime_core.wire.json import loads
+from runtime_core.wire.json import JsonError, loads
 
 TICK_S: Final = 0.25
 TICKS_PER_PING: Final = 4
@@ -51,6 +52,10 @@ Stray: TypeAlias = Callable[[NoteKind, Any], None]
 """Told of what a process says while nobody knows for which run."""
 
 log = logging.getLogger("runtime_core.hosts")
+
+
+class _Gone(Exception):  # noqa: N818
+    """The process went away before it could say what a file defines."""
 
 
 class HostProcess(asyncio.SubprocessProtocol):
@@ -162,22 +167,24 @@ class HostProcess(asyncio.SubprocessProtocol):
             self._loop.call_soon(self._fail_legs)
         return leg
 
-    async def describe(self, entry: str) -> Mapping[str, Any]:
+    async def describe(self, entry: str, form: Form) -> Mapping[str, Any]:
         number = next(self._numbers)
         self._described[number] = answer = self._loop.create_future()
-        self._send({"t": "describe", "id": number, "entry": entry})
+        self._send({"t": "describe", "id": number, "entry": entry, "form": form})
         self._watch()
         try:
             async with asyncio.timeout(DESCRIBE_S):
                 message = await answer
         except TimeoutError:
-            raise HandlerLoadError(f"{entry} was not read within {DESCRIBE_S:g} s.") from None
+            raise HandlerLoadError(f"{entry} cannot be loaded: it was not read within {DESCRIBE_S:g} s") from None
+        except _Gone as gone:
+            raise HandlerLoadError(f"{entry} cannot be loaded: {gone}") from None
         finally:
             self._described.pop(number, None)
             self._rest()
         if not message["ok"]:
             raise HandlerLoadError(message["error"]["message"])
-        return {"value": loads(message["value"]), "exports": message["exports"], "problem": message["problem"]}
+        return {"value": _definition(entry, message["value"]), **{key: message[key] for key in ("exports", "problem")}}
 
     def retire(self) -> None:
         """Take nothing more; end when the last leg has ended."""
@@ -243,7 +250,8 @@ class HostProcess(asyncio.SubprocessProtocol):
             self._ready.exception()
         for answer in self._described.values():
             if not answer.done():
-                answer.set_exception(HandlerLoadError(f"The process for {self.language} handlers {end}."))
+                blocked = f"it blocked its process for {HUNG_PINGS} s" if self._loading else f"its process {end}"
+                answer.set_exception(_Gone(blocked))
         suspects = self._hung or (self._suspects() if self._legs and not self._is_closing else frozenset[int]())
         is_known = bool(self._hung) or len(suspects) <= MAX_SUSPECTS
         self._lost(self, frozenset(self._entry(number) for number in suspects) if is_known else frozenset[str]())
@@ -455,3 +463,12 @@ class HostProcess(asyncio.SubprocessProtocol):
         if leg is not None:
             return leg.job.entry
         return next((entry for _, run, entry in self._unhandled if run == number), "")
+
+
+def _definition(entry: str, text: str) -> Any:
+    if len(text) > DEFINITION_LIMIT:
+        raise HandlerLoadError(f"{entry} cannot be loaded: it defines more than {DEFINITION_LIMIT:,} characters")
+    try:
+        return loads(text)
+    except JsonError as error:
+        raise HandlerLoadError(f"{entry} cannot be loaded: {error.reason}") from None

@@ -18,6 +18,7 @@ from runtime_core.wire.json import JsonText, dumps
 PROTO: Final = 1
 VALUE_LIMIT: Final = 8 * 1024 * 1024
 MESSAGE_LIMIT: Final = 64 * 1024 * 1024
+DEFINITION_LIMIT: Final = 1024 * 1024
 LINE_LIMIT: Final = 8192
 LINES_PER_SECOND: Final = 1000
 STUCK_S: Final = 5.0
@@ -57,6 +58,8 @@ def run_message(number: int, job: HandlerJob) -> dict[str, object]:
         "t": "run",
         "run": number,
         "entry": job.entry,
+        "form": job.form,
+        "path": list(job.path),
         "params": Raw(job.params),
         "durable": job.durable,
         "dry": job.dry,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime_core.hosts import deno, python
-from runtime_core.hosts.base import HandlerJob, HostRepo, HostUnavailable, Language, LegEvents, NoteKind
+from runtime_core.hosts.base import Form, HandlerJob, HostRepo, HostUnavailable, Language, LegEvents, NoteKind
 from runtime_core.hosts.leg import HostLeg
 from runtime_core.hosts.process import HostProcess
 from runtime_core.hosts.remains import Remains
@@ -59,8 +59,10 @@ class HandlerHosts:
             return leg
         return (await self._process(repo, job.language)).start(job, events)
 
-    async def describe(self, repo: HostRepo, language: Language, entry: str) -> Mapping[str, Any]:
-        return await (await self._process(repo, language)).describe(entry)
+    async def describe(
+        self, repo: HostRepo, language: Language, entry: str, form: Form = "handler"
+    ) -> Mapping[str, Any]:
+        return await (await self._process(repo, language)).describe(entry, form)
 
     async def sweep(self) -> None:
         """End the processes that a killed runtime has left behind."""

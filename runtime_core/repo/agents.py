@@ -1,25 +1,27 @@
-"""Agents: `agents/<name>/AGENT.md` with `agent.json` or front matter (contract 1.3)."""
+"""Agents: `agents/<name>/AGENT.md` with `agent.json` or front matter, and `agent.ts` or `agent.py` (contract 1.3)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from runtime_core.repo.bundle import Agent
+from runtime_core.repo.bundle import Agent, Condition
+from runtime_core.repo.definitions import AGENTS, NOT_READ, Described, files_of, folders_in, is_function
 from runtime_core.repo.files import JsonFile, read_json, read_text, validate
 from runtime_core.repo.frontmatter import FrontMatterError, split_front_matter
-from runtime_core.repo.report import INVALID, NOT_FOUND, PARSE_FAILED, Report
+from runtime_core.repo.report import INVALID, NOT_FOUND, PARSE_FAILED, Report, report_unread
 from runtime_core.wire.json import dumps
 
-AGENTS: Final = "agents"
-_CODE_FILES: Final = ("agent.ts", "agent.py")
+_LISTS: Final = ("tools", "subagents", "connections", "skills", "mcp")
 
 
 class AgentFile(BaseModel):
-    model_config = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel)
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel, validate_by_name=True)
 
     name: str | None = Field(None, description="Give the name that is shown, as a text, or leave it out.")
     display_name: str | None = Field(None, description="Give the name that is shown, as a text, or leave it out.")
@@ -32,28 +34,92 @@ class AgentFile(BaseModel):
     max_tool_calls: int | None = Field(None, ge=1, le=100, description="Give a whole number from 1 to 100.")
 
 
-def load_agents(root: Path, report: Report) -> dict[str, Agent | None]:
-    """All agents by directory name; None for a broken one, whose problems are reported."""
-    folder = root / AGENTS
-    if not folder.is_dir():
-        return {}
-    found: dict[str, Agent | None] = {}
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and not path.name.startswith(("_", ".")):
-            found[path.name] = _load_agent(root, path.name, report)
-    return found
+Agents = Mapping[str, Agent | str]
+"""Agents by directory name, or why one is left out: nothing where its own problem is already an error."""
 
 
-def _load_agent(root: Path, name: str, report: Report) -> Agent | None:
+def load_agents(root: Path, report: Report, described: Described) -> Agents:
+    names = [folder.removeprefix(f"{AGENTS}/") for folder in folders_in(root, AGENTS)]
+    return {name: _load_agent(root, name, report, described) for name in names}
+
+
+def _load_agent(root: Path, name: str, report: Report, described: Described) -> Agent | str:
     folder = f"{AGENTS}/{name}"
-    for code in _CODE_FILES:
-        if (root / folder / code).exists():
-            report.warning(
-                INVALID,
-                f"{folder}/{code}",
-                "Agent definitions in code are not read by this version.",
-                "Put what the agent needs now into agent.json.",
-            )
+    codes = files_of(root, folder, "agent")
+    if len(codes) > 1:
+        message, remedy = f"The agent is defined twice in code: {' and '.join(codes)}.", "Keep one of them."
+        report.error(INVALID, folder, message, remedy)
+        return ""
+    written = _written(root, name, report)
+    if written is None:
+        return ""
+    prompt, definition = written
+    if not codes:
+        return _agent(name, prompt, definition)
+    entry = f"{folder}/{codes[0]}"
+    description = described.get(entry, NOT_READ)
+    if description.unread is not None:  # without it the agent might do more than it says
+        report_unread(entry, description.unread, description.passing, report)
+        return f"{entry} cannot be read"
+    given = _code(JsonFile(entry, None, description.value), report)
+    if given is None:
+        return ""
+    code, conditions = given
+    merged = _merged(definition, code, entry, report)
+    return replace(_agent(name, prompt, merged), entry=entry, conditions=conditions)
+
+
+def _code(file: JsonFile, report: Report) -> tuple[AgentFile, tuple[Condition, ...]] | None:
+    """A definition in code, with the predicates of its entries."""
+    before = len(report.problems)
+    if not isinstance(cast("object", file.value), dict):
+        remedy = "Write: export default { … }." if file.name.endswith(".ts") else "Write: agent = {…}."
+        report.error(INVALID, file.name, "The file defines no agent.", remedy)
+        return None
+    conditions: list[Condition] = []
+    plain = dict(file.value)
+    for key in _LISTS:
+        if isinstance(plain.get(key), list):
+            plain[key] = [_entry(file, (key, n), item, item, conditions, report) for n, item in enumerate(plain[key])]
+    if isinstance(stores := plain.get("stores"), dict):
+        granted = cast("dict[str, Any]", stores).items()
+        plain["stores"] = {
+            name: _entry(file, ("stores", name), item, name, conditions, report) for name, item in granted
+        }
+    parsed = validate(AgentFile, JsonFile(file.name, None, plain), report)
+    is_good = all(problem.severity != "error" for problem in report.problems[before:])
+    return (parsed, tuple(conditions)) if parsed is not None and is_good else None
+
+
+def _entry(
+    file: JsonFile, key: tuple[str, str | int], item: Any, name: Any, conditions: list[Condition], report: Report
+) -> Any:
+    """The name or mode that an entry gives, whose predicate goes to ``conditions``."""
+    if not isinstance(item, dict):
+        return item
+    entry = cast("dict[str, Any]", item)
+    given = entry.get("mode" if key[0] == "stores" else "name")
+    condition = entry.get("conditional")
+    if condition is not None and not is_function(condition):
+        remedy = "Give a function that takes the surface context and says true or false."
+        report.error(INVALID, file.name, "This is no function.", remedy, **file.place((*key, "conditional")))
+    elif condition is not None:
+        conditions.append(Condition(key[0], str(name if key[0] == "stores" else given), (*key, "conditional")))
+    return given
+
+
+def _merged(written: AgentFile, code: AgentFile, entry: str, report: Report) -> AgentFile:
+    """Where both say something, the code counts."""
+    if both := sorted(written.model_fields_set & code.model_fields_set):
+        keys = ", ".join(to_camel(field) for field in both)
+        message = f"{keys}: given here and beside AGENT.md or in it; what this file says is used."
+        report.warning(INVALID, entry, message, "Keep each in one of the files.", key=keys)
+    return written.model_copy(update={field: getattr(code, field) for field in code.model_fields_set})
+
+
+def _written(root: Path, name: str, report: Report) -> tuple[str, AgentFile] | None:
+    """The prompt and what agent.json, or the front matter, says."""
+    folder = f"{AGENTS}/{name}"
     if not (root / folder / "AGENT.md").exists():
         report.error(
             NOT_FOUND,
@@ -81,7 +147,7 @@ def _load_agent(root: Path, name: str, report: Report) -> Agent | None:
             "Keep the definition in one of the two files.",
         )
     definition = validate(AgentFile, file, report)
-    return _agent(name, prompt, definition) if definition else None
+    return (prompt, definition) if definition else None
 
 
 def _agent(name: str, prompt: str, file: AgentFile) -> Agent:

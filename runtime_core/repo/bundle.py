@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 Effect = Literal["read", "idempotent", "once"]
+Language = Literal["typescript", "python"]
+Exposure = Literal["open", "requires-confirmation", "operator-gated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,17 @@ class BundleError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool of the JSON layout. ``entry`` is relative to the root, ``timeout_s`` in seconds."""
+    """One tool. ``entry`` is relative to the root, ``timeout_s`` in seconds.
+
+    ``layout``: where its definition stands, in ``tool.json`` or in the code of ``entry`` (contract 2.1).
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     entry: str
-    language: Literal["typescript", "python"]
+    language: Language
+    layout: Literal["json", "code"] = "json"
     durable: bool = False
     tools: tuple[str, ...] = ()
     subagents: tuple[str, ...] = ()
@@ -76,15 +82,39 @@ class Tool:
     running_label: str | None = None
     completed_label: str | None = None
     title: str | None = None
+    exposure: Exposure = "open"
+    prompt: str | None = None
+    """What a person is asked before it runs, where its exposure says so."""
+    llm_callable: bool = True
 
     @property
     def invocable(self) -> bool:
         return any(trigger.get("kind") == "invoke" for trigger in self.triggers)
 
+    @property
+    def for_models(self) -> bool:
+        """Whether a model may call it. None can ask a person first in this version (decision 20)."""
+        return self.llm_callable and self.exposure == "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A predicate of a definition in code: the entry ``name`` of the list ``key`` is there only where it holds.
+
+    ``path`` says where in the definition the function stands.
+    """
+
+    key: str
+    name: str
+    path: tuple[str | int, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent; ``name`` is the directory name and the lookup key. ``timeout_s`` in seconds."""
+    """One agent; ``name`` is the directory name and the lookup key. ``timeout_s`` in seconds.
+
+    ``entry`` is the file that defines it in code, if there is one; all ``conditions`` of a name have to hold.
+    """
 
     name: str
     prompt: str
@@ -94,13 +124,16 @@ class Agent:
     subagents: tuple[str, ...] = ()
     timeout_s: float = 60.0
     max_tool_calls: int = 10
+    entry: str | None = None
+    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """A loaded repository. ``revision`` is the digest over all code and definition files.
 
-    ``code``: the folder in which the files of that revision are kept, if they are.
+    ``code``: the folder in which the files of that revision are kept, if they are. ``passing``: a definition in code
+    could not be read for a reason that may pass, so loading it again may give more.
     """
 
     root: Path
@@ -112,3 +145,4 @@ class Bundle:
     manifest: Mapping[str, Any]
     problems: Sequence[Problem] = field(default_factory=tuple)
     code: Path | None = None
+    passing: bool = False

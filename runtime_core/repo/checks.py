@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final, cast
 
-from runtime_core.repo.bundle import Agent
+from runtime_core.repo.agents import Agents
+from runtime_core.repo.bundle import Agent, Tool
 from runtime_core.repo.files import JsonFile, items_of
 from runtime_core.repo.report import INVALID, Report, did_you_mean
 from runtime_core.repo.tools import ToolScan
@@ -32,7 +32,7 @@ BUILT_IN: Final = frozenset(
 _STORE_TOOL = re.compile(r"store__[a-z][a-z0-9_-]*__(get|set|query|list|remove)\Z")
 
 
-def check_names(scan: ToolScan, agents: Mapping[str, Agent | None], report: Report) -> None:
+def check_names(scan: ToolScan, agents: Agents, report: Report) -> None:
     """Report every name that does not resolve, those of broken tools included, so that everything shows at once.
 
     A tool or agent that is there and broken is not reported again where it is used.
@@ -43,11 +43,11 @@ def check_names(scan: ToolScan, agents: Mapping[str, Agent | None], report: Repo
                 message, remedy = _unresolved_tool(name, scan)
                 report.error(INVALID, file.name, message, remedy, **file.place(("uses", "tools", number)))
         for number, name in _declared(file, "subagents"):
-            if name not in agents:
+            if _is_missing(name, agents):
                 message, remedy = _unresolved_agent(name, agents)
                 report.error(INVALID, file.name, message, remedy, **file.place(("uses", "subagents", number)))
     for agent in agents.values():
-        if agent is not None:
+        if isinstance(agent, Agent):
             _check_agent(agent, scan, agents, report)
 
 
@@ -70,9 +70,25 @@ def _unresolved_tool(name: str, scan: ToolScan) -> tuple[str, str]:
     return f'There is no tool "{name}".', remedy
 
 
-def _unresolved_agent(name: str, agents: Mapping[str, Agent | None]) -> tuple[str, str]:
+def _is_missing(name: str, agents: Agents) -> bool:
+    return not isinstance(agents.get(name), Agent) and agents.get(name) != ""
+
+
+def _unresolved_agent(name: str, agents: Agents) -> tuple[str, str]:
+    if name in agents:
+        return f'The agent "{name}" is not available: {agents[name]}.', "Correct that, or take the name out."
     remedy = f"Create agents/{name}/AGENT.md or correct the name.{did_you_mean(name, agents)}"
     return f'There is no agent "{name}".', remedy
+
+
+def _kept_from_models(tool: Tool) -> tuple[str, str]:
+    if not tool.llm_callable:
+        return f'The tool "{tool.name}" says that no model may call it; this one is not offered it.', "Take it out."
+    return (
+        f'The tool "{tool.name}" has the exposure "{tool.exposure}", and in this version no call of a model can wait '
+        "for a person; the model is not offered it.",
+        "Call it from a durable tool, which may ask first, or give it the exposure open.",
+    )
 
 
 def _later_kind(name: str) -> str | None:
@@ -85,7 +101,7 @@ def _later_kind(name: str) -> str | None:
     return None
 
 
-def _check_agent(agent: Agent, scan: ToolScan, agents: Mapping[str, Agent | None], report: Report) -> None:
+def _check_agent(agent: Agent, scan: ToolScan, agents: Agents, report: Report) -> None:
     """What a model is offered is only a matter of warning: the missing tool is simply not offered."""
     file = f"agents/{agent.name}"
     for number, name in enumerate(agent.tools or ()):
@@ -98,7 +114,9 @@ def _check_agent(agent: Agent, scan: ToolScan, agents: Mapping[str, Agent | None
                 f"Correct the name, or take it out.{did_you_mean(name, scan.tools)}",
                 key=f"tools[{number}]",
             )
+        elif name in scan.tools and not scan.tools[name].for_models:
+            report.warning(INVALID, file, *_kept_from_models(scan.tools[name]), key=f"tools[{number}]")
     for number, name in enumerate(agent.subagents):
-        if name not in agents:
+        if _is_missing(name, agents):
             message, remedy = _unresolved_agent(name, agents)
             report.warning(INVALID, file, f"{message} The model is not offered it.", remedy, key=f"subagents[{number}]")

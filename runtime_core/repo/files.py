@@ -24,14 +24,16 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class JsonFile:
-    """A parsed definition file; ``name`` is relative to the repository."""
+    """A parsed definition file; ``name`` is relative to the repository, ``text`` None where it is no JSON."""
 
     name: str
-    text: str
+    text: str | None
     value: dict[str, Any]
 
     def place(self, key: Sequence[str | int]) -> dict[str, str | int | None]:
         """Key, line and column of a value, as `Report` takes them."""
+        if self.text is None:
+            return {"key": show_key(key)}
         line, column = locate(self.text, key)
         return {"key": show_key(key), "line": line, "column": column}
 

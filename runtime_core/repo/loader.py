@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
-from runtime_core.repo.agents import load_agents
+from runtime_core.repo.agents import Agents, load_agents
 from runtime_core.repo.bundle import Agent, Bundle, BundleError
 from runtime_core.repo.checks import check_names
+from runtime_core.repo.definitions import Described
 from runtime_core.repo.links import check_links
 from runtime_core.repo.manifest import load_manifest
 from runtime_core.repo.report import READ_FAILED, Report
@@ -17,8 +19,11 @@ from runtime_core.repo.steadiness import check_steadiness
 from runtime_core.repo.tools import ToolScan, load_tools
 
 
-def load_bundle(root: Path) -> Bundle:
-    """Read and check a repository (contract 1 and 2). Raises `BundleError` with all problems if one is an error."""
+def load_bundle(root: Path, described: Described = MappingProxyType({})) -> Bundle:
+    """Read and check a repository (contract 1 and 2). Raises `BundleError` with all problems if one is an error.
+
+    ``described``: what its definitions in code say, which are left out otherwise.
+    """
     root = root.absolute()
     report = Report()
     manifest = load_manifest(root, report)
@@ -29,12 +34,12 @@ def load_bundle(root: Path) -> Bundle:
     revision = ""
     with _reading(root, report):
         revision = revision_of(root)
-    agents: dict[str, Agent | None] = {}
+    agents: Agents = {}
     with _reading(root, report):
-        agents = load_agents(root, report)
+        agents = load_agents(root, report, described)
     scan = ToolScan()
     with _reading(root, report):
-        scan = load_tools(root, report)
+        scan = load_tools(root, report, described)
     check_names(scan, agents, report)
     check_steadiness(root, scan.tools, report)
     if manifest is None or report.failed:
@@ -45,9 +50,10 @@ def load_bundle(root: Path) -> Bundle:
         version=str(manifest["version"]),
         revision=revision,
         tools=scan.tools,
-        agents={name: agent for name, agent in agents.items() if agent is not None},
+        agents={name: agent for name, agent in agents.items() if isinstance(agent, Agent)},
         manifest=manifest,
         problems=tuple(report.problems),
+        passing=any(description.passing for description in described.values()),
     )
 
 

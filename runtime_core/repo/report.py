@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final, Literal
@@ -45,6 +46,18 @@ class Report:
         self.problems.append(
             Problem(severity, code, printable(file), printable(message), printable(remedy), **shown)  # pyright: ignore[reportArgumentType]
         )
+
+
+_PLACE: Final = re.compile(r":(\d+)(?::(\d+))?")
+
+
+def report_unread(file: str, reason: str, is_passing: bool, report: Report) -> None:
+    """A definition in code that leaves out only what it defines; line and column where the reason names them."""
+    at = reason.find(f"{file}:")
+    found = _PLACE.match(reason, at + len(file)) if at >= 0 else None
+    line, column = (int(number) if number else None for number in found.groups()) if found else (None, None)
+    remedy = "" if is_passing else "Correct it; until then what it defines is left out."
+    report.warning(PARSE_FAILED, file, f"The definition cannot be read: {reason}.", remedy, line=line, column=column)
 
 
 def printable(text: str) -> str:

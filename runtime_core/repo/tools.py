@@ -1,49 +1,53 @@
 """Custom tools: `amodal/tools/<name>/` and the older `tools/<name>/` (contract 1.1, 2.1-2.5).
 
-This version runs the JSON layout (`tool.json` + `handler.ts` or `handler.py`). A tool in the code layout (`tool.ts`,
-`tool.py`) is named in a warning and left out; `checks` makes it an error where another tool needs it.
+A tool is defined by `tool.json` with `handler.ts` or `handler.py` beside it, or in code by `tool.ts` or `tool.py`
+alone. What cannot be read of the latter is left out with a warning; `checks` makes that an error where another tool
+needs it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 from runtime_core.repo.bundle import Tool
-from runtime_core.repo.files import JsonFile, items_of, read_json, read_text, validate
+from runtime_core.repo.codetool import CodeTool
+from runtime_core.repo.definitions import LANGUAGES, NOT_READ, TOOLS, Described, files_of, folders_in
+from runtime_core.repo.files import DEFINITION_LIMIT, JsonFile, Key, items_of, read_json, validate
 from runtime_core.repo.params import check_schema
-from runtime_core.repo.report import INVALID, NOT_FOUND, Report
-from runtime_core.repo.revision import FILE_LIMIT
+from runtime_core.repo.report import INVALID, NOT_FOUND, Report, report_unread
 from runtime_core.repo.toolfile import ToolFile
 
-FOLDERS: Final = ("amodal/tools", "tools")
 SHORTEST_TIMEOUT_MS: Final = 50
-"""Where tools live, the preferred place first."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _CODE_ID = re.compile(r"""(?:^|[\s{,(])["']?id["']?\s*[:=]\s*["']([A-Za-z0-9_-]+)["']""")
-_LANGUAGES: Final[Mapping[str, Literal["typescript", "python"]]] = {".ts": "typescript", ".py": "python"}
-_PARTS: Final = ("handler.ts", "handler.py", "tool.ts", "tool.py")
+_WRITE_TOOL: Final = {
+    ".ts": "Write: export default { id, exposure, base, async handle(ctx) { … } }.",
+    ".py": 'Write: async def handle(ctx), and tool = {"id": …, "exposure": …, "base": …, "handle": handle}.',
+}
 
 
 @dataclass(slots=True)
 class ToolScan:
     """What the tool folders hold. ``files`` are the definitions by tool name, those of broken tools included;
-    ``left_out`` says why a name is missing, with an empty reason where its own problem is already an error."""
+    ``left_out`` says why a name is missing, with an empty reason where its own problem is already an error; ``places``
+    are the folders that names belong to."""
 
     tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
     files: dict[str, JsonFile] = field(default_factory=dict[str, JsonFile])
     left_out: dict[str, str] = field(default_factory=dict[str, str])
+    places: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def load_tools(root: Path, report: Report) -> ToolScan:
+def load_tools(root: Path, report: Report, described: Described) -> ToolScan:
     scan = ToolScan()
     folders: dict[str, str] = {}
-    for place in FOLDERS:
-        for folder in _tool_folders(root, place):
+    for place in TOOLS:
+        for folder in folders_in(root, place):
             name = folder.rpartition("/")[2]
             if name in folders:
                 report.warning(
@@ -55,25 +59,15 @@ def load_tools(root: Path, report: Report) -> ToolScan:
             else:
                 folders[name] = folder
     for name, folder in folders.items():
-        _load_folder(root, name, folder, scan, report)
+        _load_folder(root, name, folder, described, scan, report)
     return scan
 
 
-def _tool_folders(root: Path, place: str) -> list[str]:
-    if not (root / place).is_dir():
-        return []
-    return [
-        f"{place}/{path.name}"
-        for path in sorted((root / place).iterdir())
-        if path.is_dir() and not path.name.startswith(("_", "."))
-    ]
-
-
-def _load_folder(root: Path, name: str, folder: str, scan: ToolScan, report: Report) -> None:
-    parts = [part for part in _PARTS if (root / folder / part).is_file()]
+def _load_folder(root: Path, name: str, folder: str, described: Described, scan: ToolScan, report: Report) -> None:
+    codes = files_of(root, folder, "tool")
+    parts = [*files_of(root, folder, "handler"), *codes]
     definition = f"{folder}/tool.json"
     has_definition = (root / folder / "tool.json").exists()
-    codes = [part for part in parts if part.startswith("tool.")]
     if len({Path(part).suffix for part in parts}) > 1:
         scan.left_out[name] = ""
         report.error(
@@ -83,7 +77,7 @@ def _load_folder(root: Path, name: str, folder: str, scan: ToolScan, report: Rep
             "Keep the files of one language and remove the others.",
         )
     elif codes:
-        _leave_out_code_layout(root, name, f"{folder}/{codes[0]}", scan, report, has_definition)
+        _load_code_layout(root, folder, codes[0], described, scan, report, has_definition)
     elif has_definition:
         _load_json_layout(root, name, definition, parts, scan, report)
     elif parts:
@@ -94,7 +88,7 @@ def _load_folder(root: Path, name: str, folder: str, scan: ToolScan, report: Rep
             f"{parts[0]} is there without a tool.json, so this is not loaded as a tool.",
             "Write a tool.json with a description and parameters, or start the folder's name with _.",
         )
-    elif folder.startswith(FOLDERS[0]):
+    elif folder.startswith(TOOLS[0]):
         scan.left_out[name] = f"{folder} holds neither tool.json nor a handler"
         report.warning(
             NOT_FOUND,
@@ -104,22 +98,109 @@ def _load_folder(root: Path, name: str, folder: str, scan: ToolScan, report: Rep
         )
 
 
-def _leave_out_code_layout(
-    root: Path, name: str, file: str, scan: ToolScan, report: Report, has_definition: bool
+def _load_code_layout(
+    root: Path, folder: str, part: str, described: Described, scan: ToolScan, report: Report, has_definition: bool
 ) -> None:
-    code = read_text(root, file, report, FILE_LIMIT) or ""
-    found = _CODE_ID.search(code)
-    reason = f"{file} uses the code layout, which this version does not run yet"
-    for known in {name, name.replace("-", "_"), found[1] if found else name}:
-        scan.left_out[known] = reason
-    shadowed = " It takes precedence over the tool.json beside it." if has_definition else ""
-    report.warning(
-        INVALID,
-        file,
-        f"Tools in the code layout are not run by this version, so this one is left out.{shadowed}",
-        f"Use tool.json with handler{Path(file).suffix} for now"
-        + (f" and remove {Path(file).name}." if shadowed else "."),
+    entry = f"{folder}/{part}"
+    if has_definition:
+        report.warning(
+            INVALID,
+            entry,
+            f"{part} takes precedence over the tool.json beside it, and a tool that is defined in code cannot call "
+            "other tools and cannot be durable.",
+            f"Remove {part} or tool.json.",
+        )
+    description = described.get(entry, NOT_READ)
+    if description.unread is not None:
+        report_unread(entry, description.unread, description.passing, report)
+        _leave_out(_likely_names(root, entry), f"{entry} cannot be read", scan)
+        return
+    value = cast("dict[str, Any]", description.value)
+    if not isinstance(description.value, dict):
+        report.error(INVALID, entry, "The file defines no tool.", _WRITE_TOOL[Path(part).suffix])
+        _leave_out(_likely_names(root, entry), "", scan)
+    elif value.get("enabled") is False:
+        known = value.get("id")
+        names = {known} if isinstance(known, str) else _likely_names(root, entry)
+        _leave_out(names, f"{entry} says that it is not enabled", scan)
+    else:
+        _take_code_tool(root, folder, JsonFile(entry, None, value), description.unusable, scan, report)
+
+
+def _take_code_tool(
+    root: Path, folder: str, file: JsonFile, unusable: str | None, scan: ToolScan, report: Report
+) -> None:
+    before = len(report.problems)
+    parsed = validate(CodeTool, file, report)
+    if unusable is not None:
+        message = f"The tool has no function to call: {unusable}."
+        report.error(INVALID, file.name, message, _WRITE_TOOL[Path(file.name).suffix], key="handle")
+    if parsed is None:
+        _leave_out(_likely_names(root, file.name), "", scan)
+        return
+    if not _NAME.match(parsed.id):
+        report.error(
+            INVALID,
+            file.name,
+            f'"{parsed.id}" cannot be the name of a tool.',
+            "Begin the id with a lower-case letter, then lower-case letters, digits and underscores.",
+            key="id",
+        )
+    parameters = parsed.base.parameters_json_schema or {}
+    _check_parameters(file, parameters, ("base", "parametersJsonSchema"), report)
+    if not _claim(parsed.id, folder, scan, report):
+        return
+    if any(problem.severity == "error" for problem in report.problems[before:]):
+        scan.left_out[parsed.id] = ""
+        return
+    for key, message, remedy in parsed.oddities(file.value):
+        report.warning(INVALID, file.name, message, remedy, key=key)
+    _check_timeout(file, parsed.timeout, report)
+    scan.tools[parsed.id] = Tool(
+        name=parsed.id,
+        description=parsed.base.description or parsed.id,
+        parameters=parameters,
+        entry=file.name,
+        language=LANGUAGES[Path(file.name).suffix],
+        layout="code",
+        effect=parsed.effect,
+        timeout_s=float(parsed.timeout) / 1000,
+        running_label=parsed.running_label,
+        completed_label=parsed.completed_label,
+        title=parsed.title,
+        exposure=parsed.exposure.kind,
+        prompt=parsed.exposure.prompt,
+        llm_callable=parsed.llm_callable,
     )
+
+
+def _likely_names(root: Path, entry: str) -> set[str]:
+    """What a tool that is not known any closer may be called by others."""
+    folder = entry.split("/")[-2]
+    try:
+        found = _CODE_ID.search((root / entry).read_text("utf-8", "replace")[:DEFINITION_LIMIT])
+    except OSError:
+        found = None
+    return {folder, folder.replace("-", "_"), *([found[1]] if found else [])}
+
+
+def _leave_out(names: Iterable[str], reason: str, scan: ToolScan) -> None:
+    for name in names:
+        scan.left_out.setdefault(name, reason)
+
+
+def _claim(name: str, folder: str, scan: ToolScan, report: Report) -> bool:
+    """Whether a name is still free."""
+    first = scan.places.setdefault(name, folder)
+    if first == folder:
+        return True
+    if first.rpartition("/")[0] != folder.rpartition("/")[0]:
+        report.warning(INVALID, folder, f'The tool "{name}" is there twice; {first} is used.', f"Remove {folder}.")
+    else:
+        report.error(
+            INVALID, folder, f'The tool "{name}" is there twice: {first} has it as well.', "Give one another name."
+        )
+    return False
 
 
 def _load_json_layout(
@@ -127,6 +208,8 @@ def _load_json_layout(
 ) -> None:
     before = len(report.problems)
     folder = definition.removesuffix("/tool.json")
+    if not _claim(name, folder, scan, report):
+        return
     if not _NAME.match(name):
         report.error(
             INVALID,
@@ -154,14 +237,7 @@ def _load_json_layout(
             **file.place(("confirm",)),
         )
     else:
-        if parsed.timeout < SHORTEST_TIMEOUT_MS:
-            report.warning(
-                INVALID,
-                definition,
-                f"A handler can hardly finish in {parsed.timeout:g} milliseconds.",
-                "timeout counts milliseconds: write 30000 for half a minute.",
-                **file.place(("timeout",)),
-            )
+        _check_timeout(file, parsed.timeout, report)
         scan.tools[name] = _tool(name, f"{folder}/{handlers[0]}", file, parsed)
 
 
@@ -183,16 +259,7 @@ def _check_definition(name: str, file: JsonFile, report: Report) -> None:
             f'Write "{name}", leave the name out, or rename the folder.',
             **file.place(("name",)),
         )
-    parameters = file.value.get("parameters")
-    for problem in check_schema(cast("dict[str, Any]", parameters)) if isinstance(parameters, dict) else ():
-        add = report.warning if problem.tolerable else report.error
-        add(
-            INVALID,
-            file.name,
-            f"The parameter schema is not usable: {problem.message}.",
-            "Correct the JSON Schema at this place; references may only point inside it, such as #/$defs/item.",
-            **file.place(("parameters", *problem.key)),
-        )
+    _check_parameters(file, file.value.get("parameters"), ("parameters",), report)
     for number, trigger in enumerate(items_of(file.value.get("triggers"))):
         if isinstance(trigger, dict):
             _check_trigger(file, number, cast("dict[str, Any]", trigger).get("kind"), report)
@@ -205,6 +272,29 @@ def _check_definition(name: str, file: JsonFile, report: Report) -> None:
                 "Remove it; to keep the tool from models, list it in no agent's tools.",
                 **file.place((ignored,)),
             )
+
+
+def _check_parameters(file: JsonFile, parameters: object, key: Key, report: Report) -> None:
+    for problem in check_schema(cast("dict[str, Any]", parameters)) if isinstance(parameters, dict) else ():
+        add = report.warning if problem.tolerable else report.error
+        add(
+            INVALID,
+            file.name,
+            f"The parameter schema is not usable: {problem.message}.",
+            "Correct the JSON Schema at this place; references may only point inside it, such as #/$defs/item.",
+            **file.place((*key, *problem.key)),
+        )
+
+
+def _check_timeout(file: JsonFile, timeout_ms: float, report: Report) -> None:
+    if timeout_ms < SHORTEST_TIMEOUT_MS:
+        report.warning(
+            INVALID,
+            file.name,
+            f"A handler can hardly finish in {timeout_ms:g} milliseconds.",
+            "timeout counts milliseconds: write 30000 for half a minute.",
+            **file.place(("timeout",)),
+        )
 
 
 def _check_trigger(file: JsonFile, number: int, kind: object, report: Report) -> None:
@@ -228,7 +318,7 @@ def _tool(name: str, entry: str, file: JsonFile, parsed: ToolFile) -> Tool:
         description=parsed.description,
         parameters=parsed.parameters,
         entry=entry,
-        language=_LANGUAGES[Path(entry).suffix],
+        language=LANGUAGES[Path(entry).suffix],
         durable=parsed.execution == "durable",
         tools=tuple(uses.tools) if uses else (),
         subagents=tuple(uses.subagents) if uses else (),

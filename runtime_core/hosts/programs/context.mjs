@@ -43,6 +43,7 @@ export function makeContext(run, message) {
     env: (name) => (run.durable || !Object.hasOwn(message.env, name) ? undefined : message.env[name]),
     fs: { readRepoFile: (path) => run.read(path) },
   };
+  if (message.form === 'tool') ctx.input = message.params;
   if (message.callId !== null) ctx.callId = message.callId;
   for (const name of message.methods) if (Object.hasOwn(MEMBERS, name)) ctx[name] = MEMBERS[name](run);
   return ctx;

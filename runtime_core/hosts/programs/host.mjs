@@ -115,20 +115,35 @@ function functionOf(module) {
   return null;
 }
 
-/** Why the handler of a module cannot be called. */
-function unusable(module) {
-  const found = functionOf(module);
-  if (!found) return 'default' in module ? 'the default export is not a function' : 'there is no default export';
+/** The function at a place of the definition that a module exports. */
+function slotOf(module, path) {
+  let owner;
+  let found = module.default;
+  for (const key of path) {
+    owner = found;
+    found = found !== null && typeof found === 'object' ? found[key] : undefined;
+  }
+  return typeof found === 'function' ? found.bind(owner) : null;
+}
+
+const ASKED = { handler: 'export a function as default', tool: 'give the default export a function handle', agent: 'make it a function' };
+
+/** Why the function of a module cannot be called. */
+function unusable(module, form, path) {
+  const found = form === 'handler' ? functionOf(module) : slotOf(module, path);
+  if (!('default' in module)) return 'there is no default export';
+  if (!found) return form === 'handler' ? 'the default export is not a function' : `${path.join('.')} is not a function`;
   if (found[Symbol.toStringTag]?.endsWith('GeneratorFunction')) return 'it is a generator and has to return one value';
   return null;
 }
 
-function handlerOf(module, entry) {
-  const reason = unusable(module);
-  if (reason) {
-    throw Object.assign(new Error(`${entry} has no handler (${reason}): export a function as default`), { code: 'no-handler' });
-  }
-  return functionOf(module);
+/** What a run calls, with what it is given already in place. */
+function workOf(module, { entry, form, path, params }) {
+  const reason = unusable(module, form, path);
+  if (reason) throw Object.assign(new Error(`${entry} has no handler (${reason}): ${ASKED[form]}`), { code: 'no-handler' });
+  if (form === 'handler') return (ctx) => functionOf(module)(params, ctx);
+  const found = slotOf(module, path);
+  return form === 'tool' ? found : async () => Boolean(await found(params));
 }
 
 // ---- runs ----------------------------------------------------------------------------------------------
@@ -141,11 +156,11 @@ function start(message) {
 
 async function perform(run, message) {
   try {
-    const handler = handlerOf(await load(message.entry), message.entry);
+    const work = workOf(await load(message.entry), message);
     run.loading = false;
     if (!run.isFresh) run.enterTurn();
     run.stir();
-    const value = await handler(message.params, makeContext(run, message));
+    const value = await work(makeContext(run, message));
     if (!run.dead) finish(run, value);
   } catch (error) {
     const unmade = run.durable && !run.aborted && !run.loading ? run.unmade() : null;
@@ -173,10 +188,12 @@ function conclude(run, outcome) {
 async function describe(message) {
   try {
     const module = await load(message.entry);
-    const found = { value: describeValue(module.default), exports: Object.keys(module), problem: unusable(module) };
+    const problem = message.form === 'agent' ? null : unusable(module, message.form, ['handle']);
+    const found = { value: describeValue(module.default ?? null), exports: Object.keys(module), problem };
     send({ t: 'described', id: message.id, ok: true, ...found });
   } catch (error) {
-    send({ t: 'described', id: message.id, ok: false, error: readable(errorOut(error)) });
+    const failure = error.code === 'load-failed' ? error : loadFailure(message.entry, error);
+    send({ t: 'described', id: message.id, ok: false, error: readable(errorOut(failure)) });
   }
 }
 

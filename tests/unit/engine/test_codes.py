@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from runtime_core.engine.calls import Calls
+from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.failures import CallFailed
 from runtime_core.engine.frames import MAX_AGENT_LEVELS, MAX_TOOL_DEPTH, Origin, Place
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.shell import Shell
+from runtime_core.engine.surface import Surface
 from runtime_core.hosts.base import HandlerCall
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.bundle import Agent, Bundle, Tool
@@ -38,7 +40,8 @@ def calls_of(folder: Path) -> Calls:
         return False
 
     shell = Shell(bundle, False, trusted, asyncio.Semaphore())
-    return Calls(origin, SpanBook("", 0), lambda: None, own_run, shell)
+    surface = Surface(Definitions(origin.hosts), origin, "somebody", None)
+    return Calls(origin, SpanBook("", 0), lambda: None, own_run, shell, surface)
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ def test_a_definition_is_described_with_its_functions_as_slots(bench: Bench) -> 
         "problem": "the default export is not a function",
     }
     py = bench.write("py", "async def handle(ctx): pass\ntool = {'id': 'x', 'handle': handle}")
-    assert bench.wait(bench.hosts.describe(bench.repo, "python", py))["value"] == {
+    assert bench.wait(bench.hosts.describe(bench.repo, "python", py, "tool"))["value"] == {
         "id": "x",
         "handle": {"$fn": "handle"},
     }

@@ -79,13 +79,6 @@ def test_an_agent_without_a_prompt_is_an_error(repository: Repository) -> None:
     assert (problem.code, problem.file) == ("CONFIG_NOT_FOUND", "agents/checker/AGENT.md")
 
 
-def test_a_definition_in_code_is_not_read_and_says_so(repository: Repository) -> None:
-    repository.agent("checker")
-    repository.write("agents/checker/agent.ts", "export default {}")
-    assert repository.only_warning().file == "agents/checker/agent.ts"
-    assert "checker" in load_bundle(repository.root).agents
-
-
 def test_hidden_folders_and_files_are_no_agents(repository: Repository) -> None:
     repository.agent("checker")
     repository.write("agents/_drafts/notes.md", "x")

@@ -178,32 +178,6 @@ def test_triggers_that_never_fire_are_warned_about(repository: Repository) -> No
     assert '"moon"' in repository.only_warning().message
 
 
-@pytest.mark.parametrize("file", ["tool.ts", "tool.py"])
-def test_the_code_layout_is_left_out_with_a_warning_and_the_others_load(repository: Repository, file: str) -> None:
-    repository.tool("ship")
-    repository.write(f"amodal/tools/access-math/{file}", "export default { id: 'access_math' }")
-    warning = repository.only_warning()
-    assert warning.file == f"amodal/tools/access-math/{file}"
-    assert set(load_bundle(repository.root).tools) == {"ship"}
-
-
-def test_the_code_layout_wins_over_the_definition_beside_it(repository: Repository) -> None:
-    repository.tool("ship")
-    repository.write("amodal/tools/ship/tool.ts", "export default {}")
-    assert "precedence" in repository.only_warning().message
-    assert load_bundle(repository.root).tools == {}
-
-
-@pytest.mark.parametrize("declared", ["access_math", "access-math", "real_id"])
-def test_a_code_tool_that_is_needed_is_an_error(repository: Repository, declared: str) -> None:
-    repository.write("amodal/tools/access-math/tool.ts", "export default {\n  id: 'real_id',\n}")
-    repository.tool("ship", uses={"tools": [declared]})
-    problem = repository.only_error()
-    assert (problem.file, problem.key) == ("amodal/tools/ship/tool.json", "uses.tools[0]")
-    assert "amodal/tools/access-math/tool.ts" in problem.message
-    assert "code layout" in problem.message
-
-
 def test_hidden_folders_and_extra_files_are_no_tools(repository: Repository) -> None:
     repository.tool("ship")
     repository.write("amodal/tools/ship/handler.test.ts", "x")

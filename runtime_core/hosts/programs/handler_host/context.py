@@ -30,6 +30,18 @@ class Members:
         setattr(self, _snake(name), member)
 
 
+class Surface(dict[str, Any]):
+    """What predicates judge: each key under its wire name and the way Python spells it, also as an attribute."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        super().__init__({spelled: value for name, value in params.items() for spelled in (name, _snake(name))})
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self:
+            raise AttributeError(name)
+        return self[name]
+
+
 def _snake(name: str) -> str:
     return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
 
@@ -78,6 +90,8 @@ def make_context(run: Run, message: Message) -> Members:
     files = Members()
     files.bind("readRepoFile", run.read)
     ctx.bind("fs", files)
+    if message["form"] == "tool":
+        ctx.bind("input", message["params"])
     if message["callId"] is not None:
         ctx.bind("callId", message["callId"])
     members = _members(run)

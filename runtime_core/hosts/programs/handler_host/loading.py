@@ -9,12 +9,20 @@ import os
 import sys
 import traceback
 import types
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, cast
 
 from .sources import Sources
 
-Handler = Callable[[Any, Any], Any]
+Handler = Callable[..., Any]
+Form = Literal["handler", "tool", "agent"]
+Path = Sequence[str | int]
+
+_ASKED: Final = {
+    "handler": "define async def handler(params, ctx)",
+    "tool": "define async def handle(ctx) and tool = {…, 'handle': handle}",
+    "agent": "make it a function of one argument",
+}
 
 _UNSTEADY = {
     "time": {"time", "time_ns", "monotonic", "perf_counter"},
@@ -56,12 +64,12 @@ class Loader:
                 self._loading(entry, False)
         return module
 
-    def handler(self, entry: str) -> Handler:
+    def function(self, entry: str, form: Form, path: Path) -> Handler:
         module = self.load(entry)
-        reason = unusable(module)
+        reason = unusable(module, form, path)
         if reason:
-            raise LoadError(f"{entry} has no handler ({reason}): define async def handler(params, ctx)", "no-handler")
-        return module.handler
+            raise LoadError(f"{entry} has no handler ({reason}): {_ASKED[form]}", "no-handler")
+        return _function(module, form, path)
 
     def unsteady(self) -> list[str]:
         """Places, in modules not looked at before, that give another value on every pass of a durable run."""
@@ -110,11 +118,31 @@ class Loader:
         return f"{type(error).__name__}{text and ': '}{text}{at}"
 
 
-def unusable(module: types.ModuleType) -> str | None:
-    """Why the ``handler`` of a module cannot be called with params and ctx."""
-    found = getattr(module, "handler", None)
+def definition(module: types.ModuleType, form: Form) -> Any:
+    """What a module defines; the function of a tool may stand beside it."""
+    found = getattr(module, form, None)
+    if form == "tool" and isinstance(found, dict) and callable(getattr(module, "handle", None)):
+        found = {"handle": module.handle, **cast("dict[str, Any]", found)}
+    return cast("Any", found)
+
+
+def _function(module: types.ModuleType, form: Form, path: Path) -> Any:
+    found = definition(module, form)
+    for key in path:
+        try:
+            found = found[key]
+        except (TypeError, KeyError, IndexError):
+            return None
+    return found
+
+
+def unusable(module: types.ModuleType, form: Form, path: Path) -> str | None:
+    """Why the function of a module cannot be called with what its form is called with."""
+    if not hasattr(module, form):
+        return f"there is no {'function ' * (form == 'handler')}{form}"
+    found = _function(module, form, path)
     if not callable(found):
-        return "handler is not a function" if hasattr(module, "handler") else "there is no function handler"
+        return f"{'.'.join(map(str, path)) or form} is not a function"
     if inspect.isasyncgenfunction(found) or inspect.isgeneratorfunction(found):
         return "it is a generator, with yield in it, and has to return one value"
     try:
@@ -122,7 +150,7 @@ def unusable(module: types.ModuleType) -> str | None:
     except ValueError:  # written in C
         return None
     try:
-        signature.bind(None, None)
+        signature.bind(*([None] * (2 if form == "handler" else 1)))
     except TypeError:
         return f"it takes {signature}"
     return None

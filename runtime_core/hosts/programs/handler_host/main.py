@@ -14,9 +14,9 @@ import time
 from collections import deque
 from typing import Any, NoReturn, cast
 
-from .context import make_context
+from .context import Surface, make_context
 from .guard import install
-from .loading import Loader, LoadError, unusable
+from .loading import Handler, Loader, LoadError, definition, unusable
 from .output import Console, Output
 from .run import Message, Port, Run, enter
 from .timers import replace_timers
@@ -114,15 +114,18 @@ class Host:
 
     async def _perform(self, run: Run, message: Message) -> None:
         try:
-            handler = contextvars.Context().run(self._loader.handler, message["entry"])
+            of = message["entry"], message["form"], message["path"]
+            function = contextvars.Context().run(self._loader.function, *of)
             run.is_loading = False
             run.stir()
             if run.durable:
                 for place in self._loader.unsteady():
                     run.note("console", {"level": "warn", "text": f"{place}; use ctx.now(), ctx.random() or ctx.step"})
-            value = handler(message["params"], make_context(run, message))
+            value = _call(function, run, message)
             if inspect.isawaitable(value):
                 value = await value
+            if message["form"] == "agent":
+                value = bool(value)
             if not run.is_dead:
                 self._finish(run, value)
         except asyncio.CancelledError as error:
@@ -160,14 +163,19 @@ class Host:
         self._output.flush()
 
     def _describe(self, message: Message) -> None:
+        form = message["form"]
         try:
             module = self._loader.load(message["entry"])
-        except LoadError as error:
-            self._send({"t": "described", "id": message["id"], "ok": False, "error": error_out(error)})
+            value = to_json(_slots(definition(module, form)))
+        except Exception as error:
+            failure = (
+                error if isinstance(error, LoadError) else LoadError(f"{message['entry']} cannot be loaded: {error}")
+            )
+            self._send({"t": "described", "id": message["id"], "ok": False, "error": error_out(failure)})
             return
-        value = to_json(_slots(getattr(module, "tool", None)))
         exports = [name for name in vars(module) if not name.startswith("_")]
-        found = {"value": value, "exports": exports, "problem": unusable(module)}
+        problem = None if form == "agent" else unusable(module, form, ["handle"] if form == "tool" else [])
+        found = {"value": value, "exports": exports, "problem": problem}
         self._send({"t": "described", "id": message["id"], "ok": True, **found})
 
     def on_unhandled(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -177,6 +185,16 @@ class Host:
             value["message"] = str(context.get("message", ""))
         run = current_run.get()
         self._send({"t": "note", **({"run": run.id} if run else {}), "kind": "unhandled", "value": to_json(value)})
+
+
+def _call(function: Handler, run: Run, message: Message) -> Any:
+    match message["form"]:
+        case "handler":
+            return function(message["params"], make_context(run, message))
+        case "tool":
+            return function(make_context(run, message))
+        case _:
+            return function(Surface(message["params"]))
 
 
 def _slots(value: Any) -> Any:

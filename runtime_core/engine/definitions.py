@@ -1,0 +1,195 @@
+"""Definitions in code: read and asked in processes of their own, so that one that hangs takes no run with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from runtime_core.hosts.base import (
+    Divergence,
+    HandlerCall,
+    HandlerFailure,
+    HandlerJob,
+    HandlerLoadError,
+    HostRepo,
+    Hosts,
+    HostUnavailable,
+    NoteKind,
+)
+from runtime_core.repo.bundle import Bundle, BundleError, Condition, Problem
+from runtime_core.repo.definitions import CodeFile, Description, code_files
+from runtime_core.repo.revision import TooLarge, revision_of
+from runtime_core.wire.json import JsonText
+
+log = logging.getLogger(__name__)
+
+LOAD_S: Final = 30.0
+"""How long the definitions of one repository may take in all."""
+PREDICATE_S: Final = 5.0
+_ATTEMPTS: Final = 5
+_START_ATTEMPTS: Final = 3
+_KEPT: Final = 32
+
+_Known = Mapping[str, Description]
+T = TypeVar("T")
+Note = Callable[[NoteKind, Any], None]
+
+
+class Definitions:
+    """Loads repositories together with what they define in code, and asks the predicates in it."""
+
+    def __init__(self, hosts: Hosts) -> None:
+        self._hosts = hosts
+        self._known: OrderedDict[tuple[Path, str], _Known] = OrderedDict()
+        self._hung: set[tuple[Path, str, str, tuple[str | int, ...]]] = set()
+
+    async def load(self, root: Path, code: Path | None = None) -> Bundle:
+        """Load a repository, or the copy ``code`` of its code. Raises `BundleError`."""
+        for _ in range(_ATTEMPTS):
+            revision, files = await asyncio.to_thread(_look, code or root)
+            known: _Known = await self._read(HostRepo(root, revision, code), files) if files else {}
+            bundle = await asyncio.to_thread(_load, code or root, known)
+            if not files or bundle.revision == revision:
+                return bundle if code is None else replace(bundle, root=root, code=code)
+        message = "Its files change faster than its definitions can be read."
+        raise BundleError(
+            root, [Problem("error", "CONFIG_NOT_FOUND", ".", message, "Try again when they are written.")]
+        )
+
+    async def holds(self, bundle: Bundle, entry: str, condition: Condition, surface: JsonText, note: Note) -> bool:
+        """Ask a predicate; one that does not say true or false in time is noted and does not hold."""
+        place = f"{entry} [{condition.key}: {condition.name}]"
+        key = (bundle.root, bundle.revision, entry, condition.path)
+        if key in self._hung:
+            note("warning", f"{place}: its condition did not answer before and is not asked again.")
+            return False
+        job = HandlerJob(
+            entry=entry,
+            language="python" if entry.endswith(".py") else "typescript",
+            params=surface,
+            durable=False,
+            methods=frozenset(),
+            session_id=None,
+            scope_id="",
+            started_ms=0,
+            seed="",
+            timeout_s=PREDICATE_S,
+            form="agent",
+            path=condition.path,
+        )
+        asked = _Asked(note)
+        repo = HostRepo(bundle.root, bundle.revision, bundle.code)
+        try:
+            leg = await _started(lambda: self._hosts.start(repo, job, asked))
+            try:
+                answer = await asked.answer
+            except asyncio.CancelledError:
+                leg.drop()
+                raise
+        except HostUnavailable as error:
+            answer = HandlerFailure("HostUnavailable", str(error))
+        if isinstance(answer, bool):
+            return answer
+        if answer.code in ("deadline", "host-hung", "out-of-memory"):
+            self._hung.add(key)
+        note("warning", f"{place} is left out because its condition failed: {answer.message}")
+        return False
+
+    async def retire(self, bundle: Bundle) -> None:
+        await self._hosts.retire(HostRepo(bundle.root, bundle.revision, bundle.code))
+        self._hung = {key for key in self._hung if key[:2] != (bundle.root, bundle.revision)}
+
+    async def close(self) -> None:
+        await self._hosts.close()
+
+    async def _read(self, repo: HostRepo, files: Sequence[CodeFile]) -> _Known:
+        """One after the other: one that ends the process shall not be the end of another."""
+        key = (repo.root, repo.revision)
+        if key in self._known:
+            return self._known[key]
+        loop = asyncio.get_running_loop()
+        until = loop.time() + LOAD_S
+        found: dict[str, Description] = {}
+        for file in files:
+            if loop.time() > until:
+                found[file.name] = Description(unread=f"those before it took more than {LOAD_S:g} s")
+            else:
+                found[file.name] = await self._describe(repo, file)
+        await self._hosts.retire(repo)
+        if not any(description.passing for description in found.values()):
+            self._known[key] = found
+            if len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return found
+
+    async def _describe(self, repo: HostRepo, file: CodeFile) -> Description:
+        try:
+            said = await _started(lambda: self._hosts.describe(repo, file.language, file.name, file.form))
+        except HandlerLoadError as error:
+            return Description(unread=" ".join(str(error).removeprefix(f"{file.name} cannot be loaded: ").split()))
+        except HostUnavailable as error:
+            return Description(unread=str(error).rstrip("."), passing=True)
+        return Description(said["value"], said["problem"])
+
+
+class _Asked:
+    """`LegEvents` of a predicate."""
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+        self.answer: asyncio.Future[bool | HandlerFailure] = asyncio.get_running_loop().create_future()
+
+    def called(self, call: HandlerCall) -> None:
+        raise AssertionError("a predicate has nothing to call")
+
+    def noted(self, kind: NoteKind, value: Any) -> None:
+        self._note(kind, value)
+
+    def returned(self, value: JsonText, warnings: Sequence[str]) -> None:
+        self._end(value == "true")
+
+    def failed(self, failure: HandlerFailure) -> None:
+        self._end(failure)
+
+    def diverged(self, divergence: Divergence) -> None:
+        raise AssertionError("a predicate is not journaled")
+
+    def replayed(self) -> None:
+        raise AssertionError("a predicate is not journaled")
+
+    def settled(self) -> None:
+        """It waits for something that never comes; its time ends that."""
+
+    def _end(self, answer: bool | HandlerFailure) -> None:
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
+
+async def _started(begin: Callable[[], Awaitable[T]]) -> T:
+    """A process may die while it starts; another one is tried. Raises `HostUnavailable`."""
+    for _ in range(_START_ATTEMPTS - 1):
+        try:
+            return await begin()
+        except HostUnavailable as error:
+            log.warning("%s Trying again.", error)
+    return await begin()
+
+
+def _look(root: Path) -> tuple[str, Sequence[CodeFile]]:
+    """The revision is looked up only where there is something to read; what is wrong with files, the loader says."""
+    try:
+        files = code_files(root)
+        return (revision_of(root), files) if files else ("", ())
+    except (OSError, TooLarge):
+        return "", ()
+
+
+def _load(root: Path, known: _Known) -> Bundle:
+    from runtime_core.repo.loader import load_bundle  # with pydantic and jsonschema: not for commands that only look
+
+    return load_bundle(root, known)
