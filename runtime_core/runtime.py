@@ -11,9 +11,8 @@ from typing import Any, Final, Literal
 
 from runtime_core.approvals.answering import judge, recorded
 from runtime_core.dispatch.changes import Change, Changes, Listener
-from runtime_core.dispatch.local import LocalDispatcher
+from runtime_core.dispatch.executor import Executor
 from runtime_core.dispatch.lock import ExecutorLock
-from runtime_core.dispatch.pulse import PULSE_S, Pulse
 from runtime_core.dispatch.upkeep import Upkeep
 from runtime_core.engine import outcomes
 from runtime_core.engine.definitions import Definitions
@@ -42,13 +41,7 @@ __all__ = ["Change", "Lane", "Runtime"]
 
 Lane = Literal["direct", "invoke"]
 
-_MOVING: Final = frozenset({"runnable", "running"})
 STOP_GRACE_S: Final = 3.0
-_WAKE_CHECK_S: Final = 60.0
-_SWEEP_S: Final = 5.0
-_VERSIONS_SWEEP_S: Final = 3600.0
-_ORPHAN_S: Final = 1.0
-_LEFT_LIMIT: Final = 100_000
 
 
 class Runtime:
@@ -71,19 +64,11 @@ class Runtime:
         self._model = model
         self._settings = settings or Settings()
         self._lock = ExecutorLock(data / "executor.lock")
-        self._serving = False
-        self._willing = False
-        self._left: Sequence[str] = []
-        self._serve_lock = asyncio.Lock()
-        self._wake_at: float | None = None
-        self._wake_checked = 0.0
-        self._swept = 0.0
-        self._versions_swept = -_VERSIONS_SWEEP_S
 
     async def open(self) -> None:
         """Raises `RuntimeFault` data_folder_unusable, or data_folder_busy if ``execute`` is True and somebody does."""
         await asyncio.to_thread(prepare, self._data)
-        if self._execute is not False and not await self._take_lock_at_first() and self._execute:
+        if self._execute is not False and not await self._lock.acquire_at_start() and self._execute:
             raise RuntimeFault(
                 "data_folder_busy",
                 f"Another process already executes the runs of {self._data}. Close it, or use another data folder.",
@@ -120,29 +105,33 @@ class Runtime:
             versions=Versions(self._data / "versions"),
             definitions=self._definitions,
         )
-        self._reading = Reading(self._journal, self._engine.shelf)
-        self._watch = CodeWatch(self._journal, self._engine.shelf, self._changes.tell_again)
+        shelf = self._engine.shelf
+        self._reading = Reading(self._journal, shelf)
         self._dry_runs = DryRuns(
             self._journal,
             DryHosts(lambda: HandlerHosts(self._data / "hosts")),
-            lambda run: self._engine.shelf.next_code(run, keep=False),
+            lambda run: shelf.next_code(run, keep=False),
             self._judge,
             self._handler_log,
             strict=self._settings.strict,
         )
-        self._pulse = Pulse(self._journal.data_version, self._beat, self._until_wake)
-        self._upkeep = Upkeep(self._journal, self._settings.retention)
-        self._dispatcher = LocalDispatcher(self._engine.advance, self._journal.runnable, self._pulse.kick)
-        self._pulse.start()
+        self._executor = Executor(
+            self._journal,
+            self._engine,
+            self._lock,
+            self._changes,
+            CodeWatch(self._journal, shelf, self._changes.tell_again),
+            Upkeep(self._journal, self._settings.retention, shelf.versions, lambda: self._engine.revisions),
+            takes_over=self._execute is None,
+        )
+        self._executor.start()
 
     async def close(self, *, grace_s: float = STOP_GRACE_S) -> None:
         """Stop advancing runs, which go on from their journals later, and let go of the data folder.
 
         A call that is being executed gets ``grace_s`` seconds to end; one that is cut off has an unknown outcome.
         """
-        await self._pulse.stop()
-        await self._engine.stop(grace_s)
-        await self._dispatcher.stop()
+        await self._executor.stop(grace_s)
         await self._dry_runs.close()
         await asyncio.gather(self._hosts.close(), self._definitions.close())
         await self._journal.close()
@@ -181,20 +170,7 @@ class Runtime:
 
     async def recover(self, wait_s: float = 30) -> int:
         """Resume the runs a dead process left and wait until they park or end; how many there were."""
-        self._willing = True
-        if not self.executes:
-            return 0
-        await self._serve()
-        left, self._left = self._left, []
-        deadline = time.monotonic() + wait_s
-        for run_id in left:
-            if time.monotonic() >= deadline:
-                break
-            try:
-                await self._settle(run_id, _left(deadline))
-            except RuntimeFault as fault:
-                log.warning("%s was not resumed: %s", run_id, fault.message)
-        return len(left)
+        return await self._executor.recover(wait_s)
 
     async def run_tool(
         self,
@@ -213,7 +189,7 @@ class Runtime:
         Raises `RuntimeFault` tool_not_found, VALIDATION_ERROR and, in the ``invoke`` lane, tool_not_invocable and
         tool_not_durable; `BundleError` if the repository cannot be used.
         """
-        bundle, found = await self._tool(root, tool)
+        bundle, found = await self._engine.shelf.tool(root, tool)
         if lane == "invoke":
             _check_lane(found)
         check_value("input", input, self._settings.limits)
@@ -238,11 +214,12 @@ class Runtime:
                 pause, _ = await self._journal.answer(answer, self._judge, recorded)
                 break
             except RuntimeFault as fault:
-                if _left(deadline) <= 0 or not await self._is_passing(fault, answer):
+                if time.monotonic() >= deadline or not await self._is_passing(fault, answer):
                     log.warning("%r: an answer of %r was refused: %s", answer.run_id, answer.who, fault.code)
                     raise
-            await self._advance(answer.run_id, _left(deadline))
-        return await self._reply(await self._advance(answer.run_id, _left(deadline)), answer.who, pause.id)
+            await self._executor.advance(answer.run_id, deadline - time.monotonic())
+        run = await self._executor.advance(answer.run_id, deadline - time.monotonic())
+        return await self._reply(run, answer.who, pause.id)
 
     def _judge(self, run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
         check_answer(answer, self._settings.limits)
@@ -252,7 +229,7 @@ class Runtime:
         """End an unfinished run (decision 24). Raises `RuntimeFault`."""
         run = await self._journal.cancel(run_id, who)
         self._engine.cancel(run_id)
-        self._pulse.kick()
+        self._executor.pulse.kick()
         return await self._reply(run, who)
 
     async def resume(self, run_id: str, revision: str | None = None, *, who: str, wait_s: float = 30) -> dict[str, Any]:
@@ -264,7 +241,7 @@ class Runtime:
         if revision is not None:
             await self._check_stored(run_id, revision)
         run = await self._journal.resume(run_id, revision, who)
-        return await self._reply(await self._advance(run.id, wait_s), who)
+        return await self._reply(await self._executor.advance(run.id, wait_s), who)
 
     async def _check_stored(self, run_id: str, revision: str) -> None:
         await self._row(run_id)
@@ -306,45 +283,9 @@ class Runtime:
         """Be told of every change, on this loop; pauses carry ``eligible`` for ``who``. Returns the way to stop."""
         return self._changes.subscribe(listener, who)
 
-    # Advancing ---------------------------------------------------------------------------------------------------
-
-    async def _take_lock_at_first(self) -> bool:
-        deadline = time.monotonic() + _ORPHAN_S
-        while not self._take_lock():
-            if not self._lock.is_orphaned or time.monotonic() > deadline:
-                return False
-            await asyncio.sleep(0.01)
-        return True
-
-    def _take_lock(self) -> bool:
-        try:
-            return self._lock.acquire()
-        except OSError as error:
-            raise RuntimeFault(
-                "data_folder_unusable",
-                f"{self._lock.path} cannot be opened: {error.strerror}. Check its permissions, or use another folder.",
-                file=str(self._lock.path),
-            ) from error
-
-    async def _serve(self) -> None:
-        """From now on this process advances every runnable run, also those that a dead process left."""
-        async with self._serve_lock:
-            if self._serving:
-                return
-            await self._journal.abandon_claims()
-            await self._journal.expire_due(time.time(), recorded)
-            self._left = await self._journal.runnable(_LEFT_LIMIT)
-            self._serving = True
-        self._pulse.kick()
-
     async def _finish_run(self, row: RunRow, wait_s: float | None) -> RunRow:
         await self._journal.create_run(row)
-        return await self._advance(row.id, wait_s)
-
-    async def _advance(self, run_id: str, wait_s: float | None) -> RunRow:
-        self._willing = True
-        self._pulse.kick()
-        return await self._settle(run_id, wait_s)
+        return await self._executor.advance(row.id, wait_s)
 
     async def _is_passing(self, fault: RuntimeFault, answer: Answer) -> bool:
         """True if the answer came while the run moves, and its question is still open."""
@@ -352,77 +293,6 @@ class Runtime:
             return False
         pauses = await self._journal.pauses(answer.run_id)
         return any(pause.outcome is None and answer.pause_id in (None, pause.id) for pause in pauses)
-
-    async def _settle(self, run_id: str, wait_s: float | None) -> RunRow:
-        """The run when it moves no more; as it is after ``wait_s``, or when the data folder keeps it from going on."""
-        deadline = None if wait_s is None else time.monotonic() + wait_s
-        is_held_up = False
-        while True:
-            if self.executes:
-                try:
-                    await self._serve()
-                    await self._wait_for_task(run_id, deadline)
-                except RuntimeFault as fault:
-                    if not fault.code.startswith("data_folder"):
-                        raise
-                    is_held_up = True  # what was asked for is stored, and the run is tried again
-            run = await self._row(run_id)
-            left = _left(deadline)
-            if run.status not in _MOVING or left <= 0 or is_held_up:
-                return run
-            await self._pulse.wait(min(left, 2 * PULSE_S))
-
-    async def _wait_for_task(self, run_id: str, deadline: float | None) -> None:
-        task = self._dispatcher.wake(run_id)
-        timeout = None if deadline is None else _left(deadline)
-        done, _ = await asyncio.wait({task}, timeout=timeout)
-        if task in done and not task.cancelled() and (error := task.exception()) is not None:
-            if isinstance(error, RuntimeFault):
-                raise error
-            raise RuntimeFault("INTERNAL_ERROR", f"Session {run_id} could not be advanced: {error}") from error
-
-    async def _beat(self, changed: bool) -> None:
-        if not self.executes and self._execute is None:
-            self._take_lock()
-        if changed:
-            for run_id in await self._changes.catch_up(executes=self.executes):
-                self._engine.cancel(run_id)
-        if self._changes.is_heard:
-            await self._watch.beat()
-        if not self.executes:
-            return
-        if self._willing:
-            await self._serve()
-        if self._serving:
-            await self._keep_time(changed)
-            if changed or self._dispatcher.wants_retry or time.monotonic() - self._swept > _SWEEP_S:
-                self._swept = time.monotonic()
-                await self._dispatcher.sweep()
-            if not changed and self._dispatcher.is_idle:
-                await self._upkeep.beat()
-                await self._sweep_versions()
-
-    async def _sweep_versions(self) -> None:
-        if time.monotonic() - self._versions_swept > _VERSIONS_SWEEP_S:
-            self._versions_swept = time.monotonic()
-            used = {*await self._journal.named_revisions(), *self._engine.revisions}
-            await asyncio.to_thread(self._engine.shelf.versions.sweep, used)
-
-    async def _keep_time(self, changed: bool) -> None:
-        """Wake the runs whose time has come and expire questions, by the wall clock, which may jump."""
-        if changed or time.monotonic() - self._wake_checked > _WAKE_CHECK_S:
-            self._wake_checked = time.monotonic()
-            self._wake_at = await self._journal.next_wake()
-        if self._wake_at is not None and self._wake_at <= time.time():
-            await self._journal.wake_due(time.time())
-            await self._journal.expire_due(time.time(), recorded)
-            self._wake_at = None
-            self._pulse.kick()
-
-    def _until_wake(self) -> float | None:
-        return None if self._wake_at is None or not self._serving else self._wake_at - time.time()
-
-    # Reading -----------------------------------------------------------------------------------------------------
 
     async def _reply(self, run: RunRow, who: str, pause_id: str | None = None) -> dict[str, Any]:
         """``pause_id``: the question to be shown, if it is still open; else it is the oldest one."""
@@ -437,27 +307,6 @@ class Runtime:
         if run is None:
             raise no_session(run_id)
         return run
-
-    async def _open_bundles(self, tool: str) -> Sequence[Bundle]:
-        """The open repositories, those that had the tool when they were last looked at as they are now."""
-        return [await self.add_repository(one.root) if tool in one.tools else one for one in self.bundles]
-
-    async def _tool(self, root: Path | None, name: str) -> tuple[Bundle, Tool]:
-        bundles = [await self.add_repository(root)] if root is not None else await self._open_bundles(name)
-        for bundle in bundles:
-            tool = bundle.tools.get(name)
-            if tool is not None:
-                return bundle, tool
-        names = sorted(known for bundle in bundles for known in bundle.tools)
-        where = bundles[0].root if len(bundles) == 1 else "the open repositories"
-        raise RuntimeFault(
-            "tool_not_found",
-            f'There is no tool "{name}" in {where}. Its tools are: {", ".join(names) or "none"}.',
-        )
-
-
-def _left(deadline: float | None) -> float:
-    return float("inf") if deadline is None else deadline - time.monotonic()
 
 
 def _check_lane(tool: Tool) -> None:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import sys
+import time
 from pathlib import Path
+from typing import Final
+
+from runtime_core.wire.codes import RuntimeFault
+
+_ORPHAN_S: Final = 1.0
 
 if sys.platform == "win32":
     import msvcrt
@@ -51,19 +58,18 @@ class ExecutorLock:
     def held(self) -> bool:
         return self._descriptor is not None
 
-    @property
-    def is_orphaned(self) -> bool:
-        """Whether the process that took the lock is gone.
-
-        A child it was just starting keeps the lock for a moment, until it becomes the program it is to run.
-        """
-        return _signer_is_gone(self.path)
-
     def acquire(self) -> bool:
-        """True if this object holds the lock now. Raises `OSError` if the file cannot be opened."""
+        """True if this object holds the lock now. Raises `RuntimeFault` if the file cannot be opened."""
         if self._descriptor is not None:
             return True
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise RuntimeFault(
+                "data_folder_unusable",
+                f"{self.path} cannot be opened: {error.strerror}. Check its permissions, or use another folder.",
+                file=str(self.path),
+            ) from error
         try:
             _take(descriptor)
             _sign(descriptor)
@@ -71,6 +77,18 @@ class ExecutorLock:
             os.close(descriptor)
             return False
         self._descriptor = descriptor
+        return True
+
+    async def acquire_at_start(self) -> bool:
+        """As `acquire`, with a little patience if the process that took the lock is gone.
+
+        A child it was just starting keeps the lock for a moment, until it becomes the program it is to run.
+        """
+        deadline = time.monotonic() + _ORPHAN_S
+        while not self.acquire():
+            if not _signer_is_gone(self.path) or time.monotonic() > deadline:
+                return False
+            await asyncio.sleep(0.01)
         return True
 
     def release(self) -> None:

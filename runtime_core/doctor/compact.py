@@ -14,8 +14,6 @@ from runtime_core.journal.sqlite import open_file
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.settings import Retention
 
-_DAY_S = 86_400.0
-
 
 def compact(data: Path, retention: Retention) -> tuple[int, int]:
     """Bytes of the journal before and after. Raises `RuntimeFault` data_folder_busy if somebody executes its runs."""
@@ -40,8 +38,7 @@ def compact(data: Path, retention: Retention) -> tuple[int, int]:
 
 def _tidy(db: Connection, retention: Retention) -> None:
     keeper = Housekeeping()
-    days = retention.journal_days
-    before = time.time() - days * _DAY_S if days else None
+    before = retention.limit(time.time())
     try:
         more = True
         while more:

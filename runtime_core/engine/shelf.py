@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from runtime_core.engine.definitions import Definitions
-from runtime_core.repo.bundle import Bundle, BundleError, Problem
+from runtime_core.repo.bundle import Bundle, BundleError, Problem, Tool
 from runtime_core.repo.revision import TooLarge, revision_of, stamp_of
 from runtime_core.repo.versions import Versions
+from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.runs import RunRow, Standing
 
 log = logging.getLogger(__name__)
@@ -65,6 +66,27 @@ class Shelf:
             if known is not None and known.revision != bundle.revision:
                 await self._replaced(known)
             return bundle
+
+    async def tool(self, root: Path | None, name: str) -> tuple[Bundle, Tool]:
+        """A tool as it is now, of one repository or (None) of the first open one that has it.
+
+        Raises `BundleError`, and `RuntimeFault` tool_not_found.
+        """
+        bundles = [await self.bundle(root)] if root is not None else await self._open_bundles(name)
+        for bundle in bundles:
+            tool = bundle.tools.get(name)
+            if tool is not None:
+                return bundle, tool
+        names = sorted(known for bundle in bundles for known in bundle.tools)
+        where = bundles[0].root if len(bundles) == 1 else "the open repositories"
+        raise RuntimeFault(
+            "tool_not_found",
+            f'There is no tool "{name}" in {where}. Its tools are: {", ".join(names) or "none"}.',
+        )
+
+    async def _open_bundles(self, tool: str) -> Sequence[Bundle]:
+        """The open repositories, those that had the tool when they were last looked at as they are now."""
+        return [await self.bundle(one.root) if tool in one.tools else one for one in self.bundles]
 
     async def kept(self, root: Path) -> Bundle:
         """The newest revision with its code kept apart, whatever becomes of the repository.

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 KIB: Final = 1024
 MIB: Final = 1024 * 1024
+_DAY_S: Final = 86_400.0
 
 Durability = Literal["full", "relaxed"]
 """``full``: an acknowledged commit survives power loss. ``relaxed``: only the end of the process."""
@@ -32,6 +33,10 @@ class Retention:
     """How long ended runs keep their journal; after that only the run itself stays. 0 keeps it for ever."""
 
     journal_days: float = 30
+
+    def limit(self, now: float) -> float | None:
+        """Runs that ended before this time lose their journal; seconds since the epoch, as ``now``. None: none does."""
+        return now - self.journal_days * _DAY_S if self.journal_days else None
 
 
 @dataclass(frozen=True, slots=True)

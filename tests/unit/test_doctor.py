@@ -363,3 +363,10 @@ def test_compacting_where_nothing_is(tmp_path: Path) -> None:
 def test_the_format_is_the_number_of_the_last_migration(data: Path) -> None:
     said = {finding.code: finding.message for finding in examine(data, NO_CONFIG)}
     assert f"has format {FORMAT} and " in said["format"]
+
+
+def test_compacting_with_a_lock_that_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "runtime.db").touch()
+    (tmp_path / "executor.lock").mkdir()
+    with pytest.raises(RuntimeFault, match=r"executor\.lock cannot be opened"):
+        compact(tmp_path, Retention())

@@ -55,8 +55,8 @@ def test_a_runtime_that_does_not_execute_takes_nothing_away(tmp_path: Path, monk
         async with bench(repo, data) as desk:
             run_id = (await desk.run("work"))["sessionId"]
             async with bench(repo, data, execute=False, settings=AT_ONCE) as client:
-                await client.runtime._pulse.wait(5)
-                await client.runtime._pulse.wait(5)
+                await client.runtime._executor.pulse.wait(5)
+                await client.runtime._executor.pulse.wait(5)
             assert (await desk.detail(run_id))["run"]["pruned_at"] is None
 
     play(story())
