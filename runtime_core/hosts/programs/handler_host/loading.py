@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import inspect
 import os
@@ -24,17 +23,6 @@ _ASKED: Final = {
     "agent": "make it a function of one argument",
 }
 
-_UNSTEADY = {
-    "time": {"time", "time_ns", "monotonic", "perf_counter"},
-    "datetime": {"now", "utcnow", "today"},
-    "date": {"today"},
-    "uuid": {"uuid1", "uuid4"},
-    "random": {"random", "randint", "randrange", "choice", "choices", "shuffle", "sample", "uniform"},
-    "secrets": {"token_hex", "token_bytes", "token_urlsafe", "choice", "randbelow"},
-    "os": {"urandom"},
-    "asyncio": {"wait"},
-}
-
 
 class LoadError(Exception):
     def __init__(self, message: str, code: str = "load-failed") -> None:
@@ -51,7 +39,6 @@ class Loader:
         sys.meta_path.insert(0, self._sources)
         self._loading = loading
         self._modules: dict[str, types.ModuleType] = {}
-        self._checked: set[str] = set()
 
     def load(self, entry: str) -> types.ModuleType:
         """Raises `LoadError` with file and line. Runs outside of every run: a module's state belongs to none."""
@@ -70,17 +57,6 @@ class Loader:
         if reason:
             raise LoadError(f"{entry} has no handler ({reason}): {_ASKED[form]}", "no-handler")
         return _function(module, form, path)
-
-    def unsteady(self) -> list[str]:
-        """Places, in modules not looked at before, that give another value on every pass of a durable run."""
-        found: list[str] = []
-        prefix = self._root + os.sep
-        for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
-            if isinstance(file, str) and file.startswith(prefix) and file not in self._checked:
-                self._checked.add(file)
-                found += [f"{file.removeprefix(prefix)}:{at}" for at in _unsteady_places(self._sources.copy_of(file))]
-        return found
 
     def _import(self, entry: str) -> types.ModuleType:
         path = os.path.join(self._root, *entry.split("/"))
@@ -154,20 +130,3 @@ def unusable(module: types.ModuleType, form: Form, path: Path) -> str | None:
     except TypeError:
         return f"it takes {signature}"
     return None
-
-
-def _unsteady_places(file: str) -> list[str]:
-    try:
-        with open(file, encoding="utf-8") as source:
-            tree = ast.parse(source.read())
-    except (OSError, SyntaxError, ValueError, SystemError):  # CPython 3.11 fails if the collector parses meanwhile
-        return []
-    places: list[str] = []
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        owner = node.func.value
-        name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
-        if node.func.attr in _UNSTEADY.get(name, ()):
-            places.append(f"{node.lineno}: {name}.{node.func.attr}() differs on every pass of a durable run")
-    return places

@@ -118,9 +118,6 @@ class Host:
             function = contextvars.Context().run(self._loader.function, *of)
             run.is_loading = False
             run.stir()
-            if run.durable:
-                for place in self._loader.unsteady():
-                    run.note("console", {"level": "warn", "text": f"{place}; use ctx.now(), ctx.random() or ctx.step"})
             value = _call(function, run, message)
             if inspect.isawaitable(value):
                 value = await value
