@@ -81,6 +81,51 @@ def test_handlers_that_cannot_be_loaded(desk: Desk, tmp_path: Path) -> None:
     assert "async def handler" in by_file["amodal/tools/py_misbehave/handler.py"]
 
 
+def test_definitions_in_code_are_described(desk: Desk) -> None:
+    shown = desk("check", FIXTURES / "code")
+    assert shown.code == 0, shown.out + shown.err
+    for words in ("in code", "by tool.json", "requires-confirmation", "count_words (decided per turn)", "no problems"):
+        assert words in shown.out
+    document = desk("check", FIXTURES / "code", "--json").json
+    tools = {tool["name"]: tool for tool in document["tools"]}
+    keys = ("file", "layout", "execution", "exposure", "llm_callable", "language")
+    assert [tools["access_math"][key] for key in keys] == [
+        *("amodal/tools/access-math/tool.ts", "code", "inline", "open", False, "typescript"),
+    ]
+    assert [tools["count_words"][key] for key in keys] == [
+        *("amodal/tools/count_words/tool.py", "code", "inline", "open", True, "python"),
+    ]
+    assert tools["close_ticket"]["exposure"] == "requires-confirmation"
+    assert tools["triage"]["layout"] == "json"
+    agents = {agent["name"]: agent for agent in document["agents"]}
+    assert agents["watcher"]["file"] == "agents/watcher/agent.py"
+    for agent in agents.values():
+        assert agent["decided_per_turn"] == [{"list": "tools", "name": "count_words"}]
+
+
+def test_a_definition_in_code_that_cannot_be_read_is_an_error_here(desk: Desk, tmp_path: Path) -> None:
+    root = tmp_path / "code"
+    shutil.copytree(FIXTURES / "code", root)
+    (root / "amodal/tools/spare").mkdir()
+    (root / "amodal/tools/spare/tool.ts").write_text("export default {\n  id: 'spare',\n  base: {{,\n};\n")
+    refused = desk("check", root, "--json")
+    assert refused.code == 1
+    (problem,) = refused.json["problems"]
+    assert (problem["severity"], problem["file"], problem["line"]) == ("error", "amodal/tools/spare/tool.ts", 3)
+    done = desk("run", root, "access_math", "--input", '{"n": 2, "how": "triple"}', "--json")
+    assert done.json["result"] == {"product": 6, "composes": False}
+
+
+def test_a_run_uses_what_is_defined_in_code(desk: Desk) -> None:
+    root = FIXTURES / "code"
+    for scope, told in (("members", '{"words":3,"composes":false}'), ("", "not available")):
+        run = desk("run", root, "triage", "--scope", scope, "--json").json["session_id"]
+        done = desk("answer", run, "no", "--json").json
+        assert done["result"]["product"] == 42
+        assert told in done["result"]["helper"]
+    assert "2 ok" in desk("replay-check", root).out
+
+
 def test_run_refuses_a_broken_repository_in_one_line(desk: Desk, broken: Path) -> None:
     refused = desk("run", broken, "echo")
     assert refused.code == 1

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from runtime_core.repo.bundle import BundleError, Problem
+from runtime_core.repo.definitions import Described
 from runtime_core.repo.loader import load_bundle
 
+NOTHING: Described = {}
 HANDLER = "export default async function (params, ctx) { return {}; }\n"
 
 
@@ -39,10 +41,10 @@ class Repository:
         if fields:
             self.write(f"agents/{name}/agent.json", fields)
 
-    def problems(self) -> list[Problem]:
+    def problems(self, described: Described = NOTHING) -> list[Problem]:
         """All problems, whether or not the repository loads."""
         try:
-            return list(load_bundle(self.root).problems)
+            return list(load_bundle(self.root, described).problems)
         except BundleError as error:
             return list(error.problems)
 

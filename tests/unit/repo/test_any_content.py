@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime_core.repo.bundle import Tool
+from runtime_core.repo.definitions import Described, Description
 from runtime_core.repo.params import check_params, check_schema
 from runtime_core.wire.json import dumps
 from tests.unit.repo.building import Repository
@@ -36,14 +37,34 @@ AGENTS = st.dictionaries(st.sampled_from(["name", "tools", "subagents", "timeout
 MANIFESTS = st.dictionaries(st.sampled_from(["name", "version", "models", "webTools", "stores"]), ANY)
 
 
-def load(files: dict[str, Any]) -> None:
+SLOT = st.just({"$fn": "f"})
+CODE_TOOLS = st.fixed_dictionaries(
+    {"id": st.just("math") | ANY, "handle": SLOT},
+    optional={
+        **dict.fromkeys(("enabled", "llm_callable", "effect", "timeout", "title", "uses"), ANY | SLOT),
+        "exposure": ANY | st.fixed_dictionaries({"kind": ANY | st.just("open")}),
+        "base": ANY | st.fixed_dictionaries({"name": ANY, "description": ANY, "parametersJsonSchema": SCHEMAS}),
+    },
+)
+ENTRIES = st.fixed_dictionaries({}, optional={"name": ANY, "mode": ANY, "conditional": ANY | SLOT})
+CODE_AGENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("tools", "subagents"), st.lists(ENTRIES | ANY, max_size=3) | ANY),
+        "stores": st.dictionaries(st.text(max_size=8), ENTRIES | ANY, max_size=3),
+        "timeout": ANY,
+    },
+)
+
+
+def load(files: dict[str, Any], described: Described | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         repository = Repository(Path(folder))
         repository.tool("ship")
         repository.agent("checker")
         for name, content in files.items():
             repository.write(name, content if isinstance(content, bytes) else dumps(content))
-        for problem in repository.problems():
+        for problem in repository.problems(described or {}):
             assert problem.file
             assert problem.message
             assert str(problem).encode()
@@ -68,6 +89,13 @@ def test_any_definition(tool: dict[str, Any], agent: dict[str, Any], manifest: d
             "amodal.json": {"name": "x", "version": "1", **manifest},
         }
     )
+
+
+@settings(deadline=None, max_examples=40)
+@given(CODE_TOOLS | ANY, CODE_AGENTS | ANY)
+def test_any_definition_in_code(tool: Any, agent: Any) -> None:
+    files = ("amodal/tools/math/tool.ts", "agents/checker/agent.py")
+    load(dict.fromkeys(files, b""), dict(zip(files, map(Description, (tool, agent)), strict=True)))
 
 
 @settings(deadline=None, max_examples=60)
