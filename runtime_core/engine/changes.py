@@ -43,6 +43,11 @@ class ChangedCalls:
             if isinstance(failed, Exception):
                 log.warning("%s: what a changed call was recorded with cannot be read: %s", self._run_id, failed)
 
+    async def close(self) -> None:
+        for task in self._looking:
+            task.cancel()
+        await asyncio.gather(*self._looking, return_exceptions=True)
+
     async def _look(self, names: Sequence[str], path: SlotPath, value: dict[str, Any]) -> None:
         if self._recorded is None:
             self._recorded = {span.slot: span.input for span in await self._journal.spans(self._run_id)}

@@ -12,7 +12,6 @@ from runtime_core.engine.parking import Waits
 from runtime_core.engine.rehearsal import Rehearsal, Script
 from runtime_core.engine.repeats import Stand, deviation
 from runtime_core.journal.base import Claim, Journal
-from runtime_core.spans.book import SpanBook
 from runtime_core.wire.json import JsonText, dumps, loads
 
 log = logging.getLogger(__name__)
@@ -27,13 +26,10 @@ _CAUSES: Final = (
 class Encore:
     """Plays the legs of one claimed run again, in the processes in which they ran; ``origin`` is dry and strict."""
 
-    def __init__(
-        self, claim: Claim, journal: Journal, ledger: Ledger, spans: SpanBook, origin: Origin, root: Place
-    ) -> None:
+    def __init__(self, claim: Claim, journal: Journal, ledger: Ledger, origin: Origin, root: Place) -> None:
         self._claim = claim
         self._journal = journal
         self._ledger = ledger
-        self._spans = spans
         self._origin = origin
         self._root = root
 
@@ -42,7 +38,7 @@ class Encore:
         if not stand.is_repeatable:
             return None
         run, revision = self._claim.run, self._claim.revision
-        await self._journal.append(self._claim, [], self._spans.take())
+        await self._ledger.flush()
         started = [*self._ledger.started_entries, *waits.entries.values()]
         script = Script(run, list(self._ledger.finished_entries.values()), started, waits.pauses)
         ending = await Rehearsal(script, self._origin, self._root).play(ENCORE_S)

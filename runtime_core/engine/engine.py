@@ -18,8 +18,9 @@ from runtime_core.agents.models import choose_model
 from runtime_core.agents.turns import Model
 from runtime_core.engine import outcomes
 from runtime_core.engine.calls import Calls
+from runtime_core.engine.conclusion import Stuck
 from runtime_core.engine.definitions import Definitions
-from runtime_core.engine.driver import RunDriver, Stuck
+from runtime_core.engine.driver import RunDriver
 from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text
 from runtime_core.engine.frames import Origin, Place
 from runtime_core.engine.ids import new_run_id

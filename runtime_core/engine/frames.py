@@ -214,7 +214,8 @@ class DurableFrame:
     """A journaled handler: the run's own, or a durable child (``caller`` and ``call`` say whose).
 
     ``is_resumed``: it began in an earlier leg of its run. A frame outlives its leg: when the process is lost, `start`
-    begins a new leg from the journal, and results wait until the handler has asked for them again.
+    begins a new leg from the journal, and results wait until the handler has asked for them again. ``is_over``: nobody
+    waits for it any more, so what its calls come to is of no use.
     """
 
     def __init__(
@@ -234,6 +235,7 @@ class DurableFrame:
         self.caller = caller
         self.call = call
         self.is_resumed = is_resumed
+        self.is_over = False
         self._owner = owner
         self._leg: Leg | None = None
         self._asked: set[int] = set()
@@ -334,6 +336,11 @@ class DurableFrame:
 
 def milliseconds(at: float) -> float:
     return round(at * 1000)
+
+
+def now() -> float:
+    """Whole milliseconds, so that a handler sees the same time live and in replay."""
+    return milliseconds(time.time()) / 1000
 
 
 def _recorded(entry: Entry) -> RecordedCall:

@@ -11,9 +11,14 @@ from collections.abc import Callable, Sequence
 
 from runtime_core.journal.base import Claim, Journal
 from runtime_core.spans.book import SpanBook
-from runtime_core.wire.runs import Entry, PauseRow, RunWarning, SlotPath
+from runtime_core.wire.json import JsonText
+from runtime_core.wire.runs import Entry, PauseRow, RunStatus, RunWarning, SlotPath
 
 EntryKey = tuple[SlotPath, int]
+
+
+def _nothing() -> None:
+    pass
 
 
 class Ledger:
@@ -79,7 +84,7 @@ class Ledger:
         """The entry of a call that was started and has no result."""
         return self._started.get(key)
 
-    def record(self, entry: Entry, after: Callable[[], None], expired: PauseRow | None = None) -> None:
+    def record(self, entry: Entry, after: Callable[[], None] = _nothing, expired: PauseRow | None = None) -> None:
         """Store an entry; ``after`` runs once it is safe. Entries are stored in the order of these calls.
 
         ``expired``: the question whose call this entry is, closed in the same transaction.
@@ -112,9 +117,43 @@ class Ledger:
         await safe.wait()
 
     async def drained(self) -> None:
-        """Wait until nothing is being written."""
-        if self._writer is not None:
+        """Wait until everything is stored, or the writing broke off."""
+        while self._writer is not None and not self._writer.done():
             await asyncio.wait({self._writer})
+
+    async def flush(self) -> None:
+        """Store everything, also the spans that would wait for the next entry."""
+        await self.drained()
+        await self._journal.append(self._claim, [], self._spans.take())
+
+    async def park(
+        self,
+        status: RunStatus,
+        pauses: Sequence[PauseRow],
+        *,
+        entries: Sequence[Entry] = (),
+        wake_at: float | None = None,
+        error: JsonText | None = None,
+    ) -> None:
+        """Let the run wait, with everything that was recorded before."""
+        await self.drained()
+        self._spans.rest()
+        await self._journal.park(
+            self._claim,
+            status,
+            pauses=pauses,
+            entries=entries,
+            wake_at=wake_at,
+            error=error,
+            spans=self._spans.take(),
+        )
+
+    async def finish(self, status: RunStatus, result: JsonText | None, error: JsonText | None) -> None:
+        """End the run, with everything that was recorded before."""
+        await self.drained()
+        self._spans.finish("", error is None, result or error or "null")
+        self._spans.close()
+        await self._journal.finish(self._claim, status, result=result, error=error, spans=self._spans.take())
 
     async def _write(self) -> None:
         while self._queue or self._spans_only or self._warnings:

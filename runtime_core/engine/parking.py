@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from runtime_core.approvals.deadlines import is_over
@@ -12,8 +12,12 @@ from runtime_core.wire.runs import LATEST, CallKind, Entry, PauseRow, RunStatus,
 
 @dataclass(slots=True)
 class Waits:
-    """Questions by slot, the ``started`` entries that go with the new ones, and due times of sleeps (epoch seconds)."""
+    """Questions by slot, the ``started`` entries that go with the new ones, and due times of sleeps (epoch seconds).
 
+    ``known``: the questions that earlier legs left open, whether or not the run has come to them again.
+    """
+
+    known: Mapping[SlotPath, PauseRow] = field(default_factory=dict[SlotPath, PauseRow])
     pauses: dict[SlotPath, PauseRow] = field(default_factory=dict[SlotPath, PauseRow])
     entries: dict[SlotPath, Entry] = field(default_factory=dict[SlotPath, Entry])
     due: dict[SlotPath, float] = field(default_factory=dict[SlotPath, float])

@@ -131,6 +131,11 @@ class Quota:
         self._watch("run", "bytes of recorded values", self._bytes, self._limits.run)
         return ok, value
 
+    def end_refusal(self, tool: str, text: JsonText) -> JsonText | None:
+        """Why what the run ended with, its result or its error, cannot be kept."""
+        problem = excess(f"What {tool} ended with", text, self._limits)
+        return None if problem is None else error_text(CODE, f"{problem} Return less.")
+
     def _refuse(self, rule: str) -> JsonText:
         return error_text(CODE, f"A run {rule}; this call was not made. Divide the work into several runs.")
 
