@@ -156,23 +156,25 @@ class Ledger:
         await self._journal.finish(self._claim, status, result=result, error=error, spans=self._spans.take())
 
     async def _write(self) -> None:
-        while self._queue or self._spans_only or self._warnings:
-            self._spans_only = False
-            batch, self._queue = self._queue, []
-            warnings, self._warnings = self._warnings, []
-            try:
-                if warnings:
-                    await self._journal.warn(self._claim.run.id, warnings)
-                expired = [pause for _, _, pause in batch if pause is not None]
-                await self._journal.append(self._claim, [entry for entry, _, _ in batch], self._spans.take(), expired)
-            except Exception as error:  # noqa: BLE001 - whatever it is, this leg cannot go on
-                self._broken(error)
-                return
-            for entry, after, _ in batch:
-                self._keep(entry)
-                after()
-        self._writer = None
-        self._idle()
+        try:
+            while self._queue or self._spans_only or self._warnings:
+                await self._write_batch()
+            self._writer = None
+            self._idle()
+        except Exception as error:  # noqa: BLE001 - whatever it is, this leg cannot go on
+            self._broken(error)
+
+    async def _write_batch(self) -> None:
+        self._spans_only = False
+        batch, self._queue = self._queue, []
+        warnings, self._warnings = self._warnings, []
+        if warnings:
+            await self._journal.warn(self._claim.run.id, warnings)
+        expired = [pause for _, _, pause in batch if pause is not None]
+        await self._journal.append(self._claim, [entry for entry, _, _ in batch], self._spans.take(), expired)
+        for entry, after, _ in batch:
+            self._keep(entry)
+            after()
 
     def _keep(self, entry: Entry) -> None:
         key = (entry.path, entry.n)
