@@ -78,6 +78,7 @@ class HostProcess(asyncio.SubprocessProtocol):
         self._stdin: asyncio.WriteTransport | None = None
         self._stderr = ""
         self._hung = frozenset[int]()
+        self._is_blocked = False
         self._is_closing = False
         self._numbers = itertools.count(1)
         self._legs: dict[int, HostLeg] = {}
@@ -178,7 +179,10 @@ class HostProcess(asyncio.SubprocessProtocol):
         except TimeoutError:
             raise HandlerLoadError(f"{entry} cannot be loaded: it was not read within {DESCRIBE_S:g} s") from None
         except _Gone as gone:
-            raise HandlerLoadError(f"{entry} cannot be loaded: {gone}") from None
+            if entry not in self._loading:  # somebody else has brought it down
+                raise HostUnavailable(f"The process that was to read {entry} {gone}.") from None
+            reason = f"it blocked its process for {HUNG_PINGS} s" if self._is_blocked else f"its process {gone}"
+            raise HandlerLoadError(f"{entry} cannot be loaded: {reason}") from None
         finally:
             self._described.pop(number, None)
             self._rest()
@@ -250,8 +254,7 @@ class HostProcess(asyncio.SubprocessProtocol):
             self._ready.exception()
         for answer in self._described.values():
             if not answer.done():
-                blocked = f"it blocked its process for {HUNG_PINGS} s" if self._loading else f"its process {end}"
-                answer.set_exception(_Gone(blocked))
+                answer.set_exception(_Gone(end))
         suspects = self._hung or (self._suspects() if self._legs and not self._is_closing else frozenset[int]())
         is_known = bool(self._hung) or len(suspects) <= MAX_SUSPECTS
         self._lost(self, frozenset(self._entry(number) for number in suspects) if is_known else frozenset[str]())
@@ -433,6 +436,7 @@ class HostProcess(asyncio.SubprocessProtocol):
         if self._ticks % TICKS_PER_PING == 0:
             if self._missed >= HUNG_PINGS:
                 self._hung = self._suspects()
+                self._is_blocked = True
                 self.kill()
                 return
             self._missed += 1

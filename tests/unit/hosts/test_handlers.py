@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from runtime_core.hosts import process
-from runtime_core.hosts.base import HandlerLoadError, Language
+from runtime_core.hosts.base import HandlerLoadError, HostUnavailable, Language
 from tests.unit.hosts.conftest import Bench, same
 from tests.unit.hosts.driver import DURABLE, RunDriver, entry, write_tools
 
@@ -218,6 +220,92 @@ def test_a_handler_that_can_be_called(bench: Bench, kind: str, source: str) -> N
     language: Language = "typescript" if kind == "ts" else "python"
     assert bench.wait(bench.hosts.describe(bench.repo, language, bench.write(kind, source)))["problem"] is None
     assert bench.inline(kind, source).result == 1
+
+
+UNUSABLE_TOOLS = [
+    ("ts", "export const tool = { handle: () => 1 }", "no default export"),
+    ("ts", "export default { handler: () => 1 }", "handle is not a function"),
+    ("ts", "export default { handle: function* () {} }", "generator"),
+    ("py", "async def handle(ctx): pass", "there is no tool"),
+    ("py", "tool = {'handle': 5}", "handle is not a function"),
+    ("py", "tool = []", "handle is not a function"),
+    ("py", "async def handle(params, ctx): pass\ntool = {}", "it takes (params, ctx)"),
+]
+
+
+@pytest.mark.parametrize(("kind", "source", "words"), UNUSABLE_TOOLS)
+def test_a_tool_whose_function_cannot_be_called(bench: Bench, kind: str, source: str, words: str) -> None:
+    language: Language = "typescript" if kind == "ts" else "python"
+    file = bench.write(kind, source)
+    assert words in bench.wait(bench.hosts.describe(bench.repo, language, file, "tool"))["problem"]
+    driver = RunDriver(bench.hosts, bench.repo, file, durable=False, form="tool", path=("handle",))
+    failure = bench.wait(driver.leg()).failure
+    assert failure is not None
+    assert failure.code == "no-handler"
+    assert words in failure.message
+
+
+TOOLS = [
+    ("ts", "export default { n: 2, handle(ctx) { return ctx.input.x * this.n } }"),
+    ("ts", "class Double { async handle(ctx) { return ctx.input.x * 2 } }; export default new Double();"),
+    ("py", "def handle(ctx): return ctx.input['x'] * 2\ntool = {'id': 'x'}"),
+    ("py", "tool = {'handle': lambda ctx: ctx.input['x'] * 2}"),
+]
+
+
+@pytest.mark.parametrize(("kind", "source"), TOOLS)
+def test_the_function_of_a_tool_is_called_with_its_input(bench: Bench, kind: str, source: str) -> None:
+    language: Language = "typescript" if kind == "ts" else "python"
+    file = bench.write(kind, source)
+    assert bench.wait(bench.hosts.describe(bench.repo, language, file, "tool"))["problem"] is None
+    driver = RunDriver(bench.hosts, bench.repo, file, {"x": 21}, durable=False, form="tool", path=("handle",))
+    assert bench.wait(driver.leg()).result == 42
+
+
+PREDICATES = [
+    ("ts", "(ctx) => ctx.claims.role", False),
+    ("ts", "(ctx) => ctx.agentName", True),
+    ("ts", "async (ctx) => ctx.agentName === ''", False),
+    ("py", "lambda ctx: ctx['claims'].get('role')", False),
+    ("py", "lambda ctx: ctx.agent_name", True),
+    ("py", "lambda ctx: hasattr(ctx, 'other')", False),
+]
+
+
+@pytest.mark.parametrize(("kind", "source", "expected"), PREDICATES)
+def test_what_a_predicate_returns_counts_as_true_or_false(bench: Bench, kind: str, source: str, expected: bool) -> None:
+    start = "export default" if kind == "ts" else "agent ="
+    file = bench.write(kind, f"{start} {{'tools': ['x', {{'conditional': {source}}}]}}")
+    surface = {"claims": {}, "agentName": "helper"}
+    path = ("tools", 1, "conditional")
+    driver = RunDriver(bench.hosts, bench.repo, file, surface, durable=False, form="agent", path=path)
+    assert bench.wait(driver.leg()).result is expected
+
+
+SPIN = same(
+    "export default (params) => { while (params.spin); }", "def handler(params, ctx):\n    while params['spin']: pass"
+)
+SPINNING = {"ts": "while (true);", "py": "while True: pass"}
+SOUND = {"ts": "export default { handle: () => 1 }", "py": "tool = {'handle': lambda ctx: 1}"}
+
+
+def test_a_definition_is_to_blame_only_for_what_it_does_itself(
+    bench: Bench, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "TICK_S", 0.05)
+    kind: Language = "typescript" if language == "ts" else "python"
+    with pytest.raises(HandlerLoadError, match="blocked its process"):
+        bench.wait(bench.hosts.describe(bench.repo, kind, bench.write(language, SPINNING[language]), "tool"))
+    spin, sound = bench.write(language, SPIN[language]), bench.write(language, SOUND[language])
+    assert bench.wait(RunDriver(bench.hosts, bench.repo, spin, {"spin": False}, durable=False).leg()).failure is None
+
+    async def beside() -> None:
+        spinning = RunDriver(bench.hosts, bench.repo, spin, {"spin": True}, durable=False).leg()
+        said = bench.hosts.describe(bench.repo, kind, sound, "tool")
+        _, other = await asyncio.gather(spinning, said, return_exceptions=True)
+        assert isinstance(other, HostUnavailable)
+
+    bench.wait(beside())
 
 
 def test_a_missing_file_fails_to_load(bench: Bench, language: str) -> None:
