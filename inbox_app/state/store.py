@@ -5,8 +5,10 @@ Reading is once; writing happens in one thread of its own, so that a slow disk n
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -31,7 +33,6 @@ class Store:
         if self._path is None:
             return {}
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             connection = self._connect(self._path)
             try:
                 return dict(connection.execute(f"SELECT {self._key}, body FROM {self._table} ORDER BY rowid"))
@@ -71,6 +72,9 @@ class Store:
             connection.close()
 
     def _connect(self, path: Path) -> sqlite3.Connection:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # a new file is for its owner's eyes, and what SQLite puts beside it too
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode = WAL")

@@ -17,7 +17,7 @@ NETWORK: Final = frozenset(
 def prepare(folder: Path) -> None:
     """Make ``folder`` if it is missing and refuse it if it cannot hold a journal. Raises `RuntimeFault`."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         if isinstance(error, FileExistsError | NotADirectoryError):
             raise _unusable(folder, "a file is in the way. Choose another data folder") from error

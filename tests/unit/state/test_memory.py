@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 from inbox_app.state.drafts import Draft, Drafts
 from inbox_app.state.memory import Memory
+from runtime_core.journal.folder import prepare
 
 
 def test_the_theme_and_what_was_read_survive_a_restart_beside_drafts(tmp_path: Path) -> None:
@@ -45,3 +47,26 @@ def test_a_file_that_is_no_data_base_is_harmless(tmp_path: Path) -> None:
 def test_nothing_is_made_only_by_looking(tmp_path: Path) -> None:
     Memory(tmp_path / "new" / "desk.db").close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_the_owner_may_look_into_what_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "desk.db"
+    reader, memory = Drafts(path), Memory(path)
+    other = sqlite3.connect(path)
+    other.execute("SELECT * FROM drafts").fetchall()  # while somebody reads, there are files beside it
+    reader.put(Draft("a", text="secret"))
+    memory.set_theme("dark")
+    reader.close()
+    memory.close()
+    files = sorted(path.parent.iterdir())
+    other.close()
+    assert len(files) == 3
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    prepare(tmp_path / "other" / "data")
+    assert (tmp_path / "other" / "data").stat().st_mode & 0o777 == 0o700
+    path.parent.chmod(0o755)
+    path.chmod(0o640)
+    Drafts(path).close()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.parent.stat().st_mode & 0o777 == 0o755
