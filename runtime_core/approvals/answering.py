@@ -13,6 +13,7 @@ from runtime_core.approvals.questions import handler_value, outcome, read
 from runtime_core.approvals.votes import counted, voted_already
 from runtime_core.journal.base import Answer, Recorded
 from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import JsonError, JsonText, JsonValue, dumps, loads
 from runtime_core.wire.runs import PauseRow, RunRow, iso
 
@@ -37,6 +38,14 @@ def judge(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
     if not waiting or run.status not in _ANSWERABLE:
         raise _not_waiting(run, pauses, answer)
     pause = _chosen(run, pauses, waiting, answer)
+    if fingerprint(pause.kind, pause.spec) != pause.fingerprint:
+        raise RuntimeFault(
+            "content_changed",
+            f"The question {pause.id} is not the one that was asked: what is stored of it was changed or damaged. "
+            f"Nobody can answer it. Restore a copy of the data folder, or cancel session {run.id}.",
+            status=run.shown_status,
+            pause_id=pause.id,
+        )
     if answer.fingerprint is not None and answer.fingerprint != pause.fingerprint:
         raise RuntimeFault(
             "content_changed",

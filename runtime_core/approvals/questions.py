@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Final, Literal, cast
 
-from runtime_core.wire.json import JsonText, JsonValue, digest, dumps, loads
+from runtime_core.wire.json import JsonText, JsonValue, dumps, loads
 from runtime_core.wire.runs import PauseOutcome, PauseRow, instant, iso
 
 AskKind = Literal["input", "approval"]
@@ -26,20 +26,6 @@ _SNAKE: Final = {
     "timeout_ms": "timeoutMs",
     "on_expire": "onExpire",
 }
-_FINGERPRINTED: Final = (
-    "question",
-    "inputType",
-    "options",
-    "context",
-    "allowEdits",
-    "eligibleAnswerers",
-    "excludeAnswerers",
-    "schema",
-    "quorum",
-    "expiresAt",
-    "timeoutMs",
-    "onExpire",
-)
 
 
 class QuestionError(ValueError):
@@ -96,12 +82,6 @@ def attention(kind: str, name: str, started_at: float) -> JsonText:
             "call": {"kind": kind, "name": name, "startedAt": iso(started_at)},
         }
     )
-
-
-def fingerprint(kind: str, spec: JsonText) -> str:
-    """SHA-256 over what an answerer decides on: question, kind, options, context, rules and deadline (decision 23)."""
-    asked = read(spec)
-    return digest({"kind": kind, **{key: asked[key] for key in _FINGERPRINTED if key in asked}})
 
 
 def read(spec: JsonText) -> dict[str, JsonValue]:

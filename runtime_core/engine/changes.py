@@ -1,16 +1,20 @@
-"""Recorded calls that a handler makes with other parameters: the record counts, and the run says so (decision 9)."""
+"""What is not as it was recorded: calls that a handler makes with other parameters, where the record counts and the run
+says so, and questions, where nothing counts (decision 9)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from runtime_core.approvals.questions import AskKind, QuestionError, question
 from runtime_core.engine.divergence import changed_params, describe
+from runtime_core.hosts.base import Divergence, HandlerCall, RecordedCall
 from runtime_core.journal.base import Journal
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import JsonText
-from runtime_core.wire.runs import SlotPath, slot
+from runtime_core.wire.runs import PAUSE_KINDS, CallKind, PauseRow, SlotPath, Span, slot
 
 log = logging.getLogger(__name__)
 
@@ -60,3 +64,31 @@ class ChangedCalls:
             f'Tool "{" > ".join(names)}" makes its call number {value["seq"] + 1}, {call}, with other parameters than '
             f"are recorded{first}. The recorded result was used.",
         )
+
+
+def changed_question(asked: Sequence[PauseRow], spans: Sequence[Span]) -> tuple[PauseRow, Divergence] | None:
+    """The first question that was closed since the last leg and is not what its handler asked.
+
+    What a handler asked is in the span of its call, unless that was too large to be kept; the host holds the handler
+    against the digest of it before it hands out the answer.
+    """
+    waiting = {span.slot: span for span in spans if span.state == "waiting" and span.kind in PAUSE_KINDS}
+    for pause in asked:
+        span = waiting.get(pause.slot)
+        if span is None or pause.outcome not in ("answered", "refused", "expired") or pause.kind == "attention":
+            continue
+        if not _is_asked(pause, span):
+            seq, kind = int(pause.slot.rpartition("/")[2]), cast("CallKind", span.kind)
+            made = HandlerCall(seq, kind, "", "", span.input or "null")
+            return pause, Divergence(seq, RecordedCall(seq, kind, "", ""), made)
+    return None
+
+
+def _is_asked(pause: PauseRow, span: Span) -> bool:
+    stored = fingerprint(pause.kind, pause.spec)
+    if span.input is None:
+        return stored == pause.fingerprint
+    try:
+        return stored == fingerprint(span.kind, question(cast("AskKind", span.kind), span.input))
+    except QuestionError:
+        return False

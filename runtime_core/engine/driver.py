@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.engine.calls import Calls, effect_of
-from runtime_core.engine.changes import ChangedCalls
+from runtime_core.engine.changes import ChangedCalls, changed_question
 from runtime_core.engine.conclusion import Conclusion, Stuck
 from runtime_core.engine.encore import Encore
 from runtime_core.engine.failures import CallFailed, durable_forbidden, end_of_run, error_text, tool_failed
@@ -25,7 +25,7 @@ from runtime_core.engine.waiting import Waiting
 from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind, RecordedCall
 from runtime_core.journal.base import Claim, Fenced, Journal
 from runtime_core.wire.json import JsonText
-from runtime_core.wire.runs import PAUSE_KINDS, RunStatus, slot
+from runtime_core.wire.runs import PAUSE_KINDS, RunStatus, parent_slot, slot
 from runtime_core.wire.settings import Limits
 
 log = logging.getLogger(__name__)
@@ -66,6 +66,10 @@ class RunDriver:
         return self._claim.run.id
 
     @property
+    def tool(self) -> str:
+        return self._claim.run.tool
+
+    @property
     def revision(self) -> str:
         return self._claim.revision
 
@@ -73,8 +77,11 @@ class RunDriver:
         """Go on until the run parks or ends. Raises `Stuck`, or the fault that stopped the journal."""
         run, is_resumed = self._claim.run, self._claim.epoch > 1
         try:
-            if is_resumed:
-                await self._load()
+            changed = await self._load() if is_resumed else None
+            if changed is not None:
+                self._conclusion.diverge(*changed)
+                await self._conclusion.over()
+                return
             self._spans.start("", "tool", run.tool, run.params, since=run.created_at)
             if not is_resumed:
                 self._ledger.save_spans()
@@ -107,7 +114,8 @@ class RunDriver:
             log.info("%s: spans of a stopped leg were not stored: %s", self.run_id, error)
         self._conclusion.reach()
 
-    async def _load(self) -> None:
+    async def _load(self) -> tuple[Place, Divergence] | None:
+        """Take over what earlier legs left; a question that was answered and is not the one that was asked."""
         entries, asked, spans, warnings = await asyncio.gather(
             self._journal.load(self.run_id),
             self._journal.pauses(self.run_id),
@@ -118,7 +126,12 @@ class RunDriver:
         self._quota.load(entries)
         self._handlers.expect([entry for entry in entries if entry.state == "started"])
         self._waits.known = {pause.slot: pause for pause in asked if pause.outcome is None}
-        self._spans.resume(spans, self._ledger.finished_entries)
+        changed = changed_question(asked, spans)
+        if changed is None:
+            self._spans.resume(spans, self._ledger.finished_entries)
+            return None
+        pause, divergence = changed
+        return replace(self._root, path=parent_slot(pause.slot), names=pause.names), divergence
 
     # What the handlers do ----------------------------------------------------------------------------------------
 

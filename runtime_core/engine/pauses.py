@@ -7,6 +7,7 @@ from typing import Literal
 from runtime_core.approvals import deadlines, questions
 from runtime_core.hosts.base import HandlerCall
 from runtime_core.journal.base import Claim
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import JsonText, JsonValue, dumps, loads
 from runtime_core.wire.runs import Entry, PauseRow, SlotPath, slot
 
@@ -61,7 +62,7 @@ def _pause(claim: Claim, kind: PauseKind, at: SlotPath, names: tuple[str, ...], 
         tool=run.tool,
         names=names,
         spec=spec,
-        fingerprint=questions.fingerprint(kind, spec),
+        fingerprint=fingerprint(kind, spec),
         asked_at=now,
         expires_at=deadlines.expires_at(spec, now),
         requested_by=run.created_by,

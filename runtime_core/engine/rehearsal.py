@@ -21,6 +21,7 @@ from runtime_core.engine.frames import DurableFrame, Origin, Outcome, Place
 from runtime_core.engine.parking import due_of, due_time
 from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind, RecordedCall
 from runtime_core.journal.base import Claim
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import JsonText, dumps
 from runtime_core.wire.runs import PAUSE_KINDS, CallKind, Entry, PauseRow, RunRow, SlotPath, slot
 
@@ -191,7 +192,7 @@ class Rehearsal:
         known = self._script.asked.get(at)
         if known is None:
             self._found.questions.append(asked)
-        elif known.fingerprint != asked.fingerprint:
+        elif fingerprint(known.kind, known.spec) != asked.fingerprint:
             self.on_diverged(frame, Divergence(call.seq, RecordedCall(call.seq, call.kind, call.name, ""), call))
         elif self._moment is not None and is_over(known, self._moment):
             left = expiry(expired(known, self._moment))

@@ -19,6 +19,7 @@ from runtime_core.engine.quota import Quota
 from runtime_core.engine.tasks import Tasks
 from runtime_core.hosts.base import Divergence, HandlerCall, RecordedCall
 from runtime_core.journal.base import Claim
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import dumps
 from runtime_core.wire.runs import Entry, PauseRow, SlotPath, slot
 
@@ -65,7 +66,7 @@ class Waiting:
                 self._calls.fail(frame, call, refusal)
                 return
             self._wait_for_answer(frame, call, asked, self._calls.new_intent(frame, call, asked_at))
-        elif known.fingerprint == asked.fingerprint:
+        elif fingerprint(known.kind, known.spec) == asked.fingerprint:
             self._wait_for_answer(frame, call, known)
         else:
             self._diverged(frame, Divergence(call.seq, RecordedCall(call.seq, call.kind, call.name, ""), call))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast, get_args
 
 from runtime_core.journal.driver import Connection
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import JsonError, JsonText, dumps, loads
 from runtime_core.wire.runs import FINISHED, JOURNAL_FORMAT, CallKind, PauseOutcome, RunStatus, SpanState
 
@@ -260,9 +261,27 @@ def problem_of(kind: str, fields: Mapping[str, Any]) -> str | None:
 def _contradiction(kind: str, fields: Mapping[str, Any]) -> str | None:
     if kind == "entry" and fields["state"] != "started" and not ("value" in fields and "ended_at" in fields):
         return f"state is {fields['state']}, so value and ended_at must be there"
+    if kind == "question":
+        return _question_problem(fields)
     if kind == "run":
         if (fields["status"] in FINISHED) != ("finished_at" in fields):
             return f"status is {fields['status']}, which does not go with finished_at"
         if fields["journal_format"] > JOURNAL_FORMAT:
             return f"journal_format is {fields['journal_format']}: it was recorded by a newer version of this program"
+    return None
+
+
+def _question_problem(fields: Mapping[str, Any]) -> str | None:
+    spec = cast("dict[str, Any]", loads(fields["spec"]))
+    if not isinstance(spec.get("question"), str) or not isinstance(spec.get("inputType"), str):
+        return "spec must hold the question and its inputType"
+    if fingerprint(fields["kind"], fields["spec"]) != fields["fingerprint"]:
+        return "spec does not fit its fingerprint: it is not the question that was asked"
+    outcome = fields.get("outcome")
+    if outcome in (None, "answered", "refused") and fields.get("expires_at", fields["asked_at"]) < fields["asked_at"]:
+        return "expires_at is before asked_at"
+    if "answered_at" in fields and outcome is None:
+        return "outcome is missing, but it has an answered_at"
+    if outcome in ("answered", "refused") and not fields.keys() >= {"answer", "answered_at"}:
+        return f"outcome is {outcome}, so answer and answered_at must be there"
     return None

@@ -17,9 +17,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from runtime_core.approvals.answering import judge, recorded
-from runtime_core.approvals.questions import fingerprint, question
+from runtime_core.approvals.questions import question
 from runtime_core.journal.base import Answer, Claim
 from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.runs import Entry, PauseRow, RunRow
 
 VALUE = '{"text": "' + "x" * 200 + '"}'

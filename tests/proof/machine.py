@@ -22,13 +22,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule, run_state_machine_as_test
 
 from runtime_core.approvals.answering import judge, recorded
-from runtime_core.approvals.questions import fingerprint, question
+from runtime_core.approvals.questions import question
 from runtime_core.journal import answers, transactions
 from runtime_core.journal.base import Answer, Claim, Fenced, Journal
 from runtime_core.journal.exporting import export
 from runtime_core.journal.importing import Imported, import_runs
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import dumps, loads
 from runtime_core.wire.runs import FINISHED, PauseRow
 from tests.proof.options import MEMORY, options

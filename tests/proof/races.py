@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from runtime_core.approvals.answering import recorded
-from runtime_core.approvals.questions import fingerprint, question
+from runtime_core.approvals.questions import question
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.runs import PauseRow
 from tests.proof.options import options
 from tests.unit.journal.stories import answered, parked, pause_row

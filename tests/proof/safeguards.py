@@ -292,7 +292,12 @@ MUTANTS: Final = {
     "run: changed question": Mutant(
         "an answer reaches the question it was given to",
         (
-            Cut(_DRIVER, "elif known.fingerprint == asked.fingerprint:", "elif True:"),
+            Cut(
+                "runtime_core/engine/waiting.py",
+                "elif fingerprint(known.kind, known.spec) == asked.fingerprint:",
+                "elif True:",
+            ),
+            Cut("runtime_core/engine/changes.py", "if not _is_asked(pause, span):", "if False:"),
             Cut(
                 _HOST_TS,
                 "this.strict || made.kind === 'input' || made.kind === 'approval'",

@@ -12,11 +12,11 @@ from runtime_core.approvals.questions import (
     QuestionError,
     approved,
     attention,
-    fingerprint,
     handler_value,
     outcome,
     question,
 )
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import dumps
 from runtime_core.wire.runs import LATEST, PauseRow, instant, iso
 from tests.unit.journal.stories import pause_row

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 import pytest
 
 from runtime_core.approvals.answering import judge, recorded
-from runtime_core.approvals.questions import fingerprint, question
+from runtime_core.approvals.questions import question
 from runtime_core.journal.base import Answer, Claim
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.runs import Entry, PauseRow, RunRow
 
 T = TypeVar("T")
@@ -67,11 +68,12 @@ def pause_row(run_id: str = "dur_a", slot: str = "0", asked_at: float | None = N
         "tool": "release",
         "names": ("release",),
         "spec": SPEC,
-        "fingerprint": fingerprint("input", SPEC),
         "asked_at": time.time() if asked_at is None else asked_at,
         "requested_by": "local:rosa",
     }
-    return PauseRow(**(fields | changes))
+    fields |= changes
+    fields.setdefault("fingerprint", fingerprint(fields["kind"], fields["spec"]))
+    return PauseRow(**fields)
 
 
 def asking(pause: PauseRow) -> Entry:

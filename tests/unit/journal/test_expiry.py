@@ -11,9 +11,10 @@ import pytest
 
 from runtime_core.approvals.answering import recorded
 from runtime_core.approvals.deadlines import expired
-from runtime_core.approvals.questions import fingerprint, question
+from runtime_core.approvals.questions import question
 from runtime_core.journal.base import Fenced
 from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import loads
 from runtime_core.wire.runs import Entry, PauseRow
 from tests.unit.journal.stories import answered, asking, claimed, parked, pause_row, play, refused, run_row
