@@ -143,6 +143,11 @@ class Runtime:
         return self._lock.held
 
     @property
+    def working(self) -> Sequence[str]:
+        """The tools of the runs that this process advances right now; may be asked from any thread."""
+        return self._engine.working
+
+    @property
     def bundles(self) -> Sequence[Bundle]:
         return self._engine.shelf.bundles
 

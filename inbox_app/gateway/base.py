@@ -383,6 +383,11 @@ class Gateway(Protocol):
         """The user id that answers are recorded under."""
         ...
 
+    @property
+    def working(self) -> Sequence[str]:
+        """The tools of the runs that this process advances right now: `close` cuts their calls off."""
+        ...
+
     async def open(self) -> None: ...
     async def close(self) -> None:
         """Stop using the runtime; parked runs stay parked."""

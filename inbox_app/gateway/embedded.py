@@ -102,6 +102,10 @@ class EmbeddedGateway:
         """True if this process runs the handlers, False if it only shares the data folder with one that does."""
         return self._runtime is not None and self._runtime.executes
 
+    @property
+    def working(self) -> Sequence[str]:
+        return () if self._runtime is None else self._runtime.working
+
     async def open(self) -> None:
         """Open the data folder and the repositories; interrupted runs go on in the background.
 

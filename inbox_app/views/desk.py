@@ -83,7 +83,7 @@ class Desk(QObject):
         self._actions = build_actions(self, self)
         window.furnish(reading, self._actions)
         self._connect()
-        self._leaving = Leaving(theme, outbox, self._sender, window)
+        self._leaving = Leaving(theme, outbox, self._sender, self._link.working, window)
         window.may_close = self._leaving.may_close
         self._show_all()
         self._show_idle()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -55,6 +55,9 @@ class Link(QObject):
 
     def current(self) -> Gateway | None:
         return self.gateway
+
+    def working(self) -> Sequence[str]:
+        return self.gateway.working if self.gateway else ()
 
     def gateway_of(self, connection: str) -> Gateway:
         if self.gateway is None:

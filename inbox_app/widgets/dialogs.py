@@ -81,9 +81,9 @@ class ChoiceDialog(SheetDialog):
 
     def __init__(self, theme: Theme, title: str, text: str, ways: Sequence[str], stay: str, parent: QWidget) -> None:
         super().__init__(theme, title, parent)
-        body = PlainLabel(text, theme, "body", "text", self, wrap=True)
-        body.setMinimumWidth(theme.px(400))
-        self.column.addWidget(body)
+        self._body = PlainLabel(text, theme, "body", "text", self, wrap=True)
+        self._body.setMinimumWidth(theme.px(400))
+        self.column.addWidget(self._body)
         self.column.addSpacing(theme.px(SPACE_4))
         row = QHBoxLayout()
         row.addStretch(1)
@@ -95,6 +95,10 @@ class ChoiceDialog(SheetDialog):
             button.clicked.connect(self._on_way_clicked)
             row.addWidget(button)
         self.column.addLayout(row)
+
+    def show_text(self, text: str) -> None:
+        if text != self._body.text():
+            self._body.setText(text)
 
     @Slot()
     def _on_way_clicked(self) -> None:

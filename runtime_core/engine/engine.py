@@ -156,6 +156,11 @@ class Engine:
         """The code that this process uses."""
         return {bundle.revision for bundle in self.shelf.bundles} | {one.revision for one in self._drivers.values()}
 
+    @property
+    def working(self) -> Sequence[str]:
+        """The tools of the runs that are being advanced; may be asked from any thread."""
+        return [driver.tool for driver in list(self._drivers.values())]
+
     def cancel(self, run_id: str) -> None:
         """Abort the leg of a run that was cancelled in the journal."""
         driver = self._drivers.get(run_id)

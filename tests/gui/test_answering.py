@@ -273,6 +273,51 @@ def test_staying_goes_on_with_what_was_left_of_the_time(closing: Closing, qtbot:
     assert closed == []
 
 
+def way(scene: Scene, words: str) -> QAbstractButton:
+    return next(
+        item
+        for dialog in scene.window.findChildren(ChoiceDialog)
+        if dialog.isVisible()
+        for item in dialog.findChildren(QAbstractButton)
+        if item.text() == words
+    )
+
+
+def test_closing_while_a_run_is_at_work_waits_for_it_if_told_to(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1)])
+    closed: list[bool] = []
+    scene.window.closed.connect(lambda: closed.append(True))
+    scene.gateway.working = ["charge_card", "refund"]
+    scene.window.close()
+    qtbot.mouseClick(way(scene, "Stay"), Qt.MouseButton.LeftButton)
+    scene.window.close()
+    qtbot.mouseClick(way(scene, "Wait, then close"), Qt.MouseButton.LeftButton)
+    words = texts(scene.window)
+    assert any("“charge_card” and 1 more are at work. The window closes when that is done." in word for word in words)
+    scene.gateway.working = ["refund"]
+    qtbot.waitUntil(lambda: any("“refund” is at work. The window" in word for word in texts(scene.window)))
+    assert closed == []
+    scene.gateway.working = []
+    qtbot.waitUntil(lambda: closed == [True])
+
+
+def test_a_run_at_work_can_be_left_and_waiting_for_it_given_up(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1)])
+    closed: list[bool] = []
+    scene.window.closed.connect(lambda: closed.append(True))
+    scene.gateway.working = ["charge_card"]
+    scene.window.close()
+    qtbot.mouseClick(way(scene, "Wait, then close"), Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(way(scene, "Stay"), Qt.MouseButton.LeftButton)
+    scene.gateway.working = []
+    qtbot.wait(400)
+    assert closed == []
+    scene.gateway.working = ["charge_card"]
+    scene.window.close()
+    qtbot.mouseClick(way(scene, "Leave anyway"), Qt.MouseButton.LeftButton)
+    assert closed == [True]
+
+
 @pytest.mark.parametrize(
     ("kind", "works"),
     [("yesno", {"pick_yes", "pick_no", "write_note"}), ("text", set()), ("date", {"write_note"})],

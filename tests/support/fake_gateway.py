@@ -47,6 +47,7 @@ class FakeGateway:
         self.resumed: list[tuple[str, str | None]] = []
         self.followed: list[str | None] = []
         self.reply: Outcome | GatewayError = Outcome("complete", None)
+        self.working: Sequence[str] = ()
         self.opened = False
         self.closed = False
         self._batches: asyncio.Queue[Batch | None] = asyncio.Queue()

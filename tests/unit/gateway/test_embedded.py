@@ -51,6 +51,7 @@ def test_a_run_from_question_to_end(tmp_path: Path) -> None:
         assert gateway.executes
         started = await gateway.start(ASK)
         assert started.kind == "awaiting-input"
+        assert list(gateway.working) == []
         assert started.pause is not None
         assert started.run_id == started.pause.run_id
         page = await gateway.pending()
@@ -92,7 +93,9 @@ def test_a_call_has_its_grace_when_the_gateway_closes(tmp_path: Path, grace_s: f
         await until(
             batches, lambda batch: any(call.name == "pause_here" for call in batch.calls.get(started.run_id or "", ()))
         )
+        assert list(executor.working) == ["ask_name"]
         await executor.close(grace_s=grace_s)
+        assert list(executor.working) == []
         looking = EmbeddedGateway(tmp_path, execute=False)
         await looking.open()
         found = await looking.run(started.run_id)
