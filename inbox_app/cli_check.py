@@ -15,7 +15,7 @@ from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
 from runtime_core.engine.definitions import Definitions
 from runtime_core.hosts.base import HandlerLoadError, HostRepo, HostUnavailable
-from runtime_core.hosts.sandbox import NO_LANDLOCK, landlock_version
+from runtime_core.hosts.sandbox import filters_calls, landlock_version, missing_borders
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Problem, Tool
 from runtime_core.repo.report import PARSE_FAILED
@@ -109,6 +109,7 @@ def _wire(bundle: Bundle, problems: Sequence[Problem]) -> dict[str, Any]:
         "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
         "needs_trust": list(_needs(bundle)),
         "landlock": landlock_version(),
+        "seccomp": filters_calls(),
         "problems": [problem.to_wire() for problem in problems],
     }
 
@@ -180,9 +181,10 @@ def _lines(bundle: Bundle, problems: Sequence[Problem]) -> Iterator[str]:
     if bundle.agents:
         yield ""
         yield table(["AGENT", "SUBAGENTS", "TOOLS"], [_agent_row(agent) for agent in bundle.agents.values()])
-    if not landlock_version() and any(tool.language == "python" for tool in bundle.tools.values()):
-        yield ""
-        yield NO_LANDLOCK
+    if any(tool.language == "python" for tool in bundle.tools.values()):
+        for text in missing_borders():
+            yield ""
+            yield text
     for need in _needs(bundle):
         yield ""
         yield f"has to be trusted, with --trust, before it may use {need}"

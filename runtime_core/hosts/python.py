@@ -1,4 +1,7 @@
-"""The process for Python handlers: the application's own interpreter, isolated, with its byte code kept elsewhere."""
+"""The process for Python handlers: the application's own interpreter, isolated.
+
+It keeps no byte code: what one repository could write there, another would run.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,12 @@ from runtime_core.hosts.sandbox import boxed
 from runtime_core.hosts.source import Source
 
 
-def launch(source: Source, cache_dir: Path) -> Launch:
-    pycache = cache_dir / "pycache"
-    pycache.mkdir(parents=True, exist_ok=True)
+def launch(source: Source, _: Path) -> Launch:
     closed_paths(source)
-    interpreter = [sys.executable, "-I", "-X", f"pycache_prefix={pycache}"]
     readable = [*code_paths(source), *_interpreter_paths(), str(PROGRAMS), *SYSTEM_FILES, "/usr/share/zoneinfo"]
-    writable = [str(pycache), "/dev/null"]
+    writable = [os.devnull]
     return Launch(
-        boxed([str(PROGRAMS / "host.py")], [*readable, __file__], writable, interpreter=interpreter),
+        boxed([str(PROGRAMS / "host.py")], [*readable, __file__], writable, interpreter=[sys.executable, "-I", "-B"]),
         start_folder(source),
         environment(),
         [path for path in (*readable, *writable) if path != "/proc/self"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,7 +15,7 @@ from runtime_core.hosts.base import Form, HandlerJob, HostRepo, HostUnavailable,
 from runtime_core.hosts.leg import HostLeg
 from runtime_core.hosts.process import HostProcess
 from runtime_core.hosts.remains import Remains
-from runtime_core.hosts.sandbox import NO_LANDLOCK, landlock_version
+from runtime_core.hosts.sandbox import missing_borders
 from runtime_core.hosts.source import Source
 
 Stray = Callable[[Path, Language, NoteKind, Any], None]
@@ -49,7 +48,7 @@ class HandlerHosts:
         self._suspects: set[tuple[Path, str]] = set()
         self._launching: set[asyncio.Task[HostProcess]] = set()
         self._is_closed = False
-        self._is_open_told = sys.platform != "linux"
+        self._is_open_told = False
 
     async def start(self, repo: HostRepo, job: HandlerJob, events: LegEvents) -> HostLeg:
         if (repo.root, job.entry) in self._suspects:
@@ -97,9 +96,10 @@ class HandlerHosts:
     async def _launch(self, repo: HostRepo, language: Language, alone: str | None = None) -> HostProcess:
         if self._is_closed:
             raise HostUnavailable(_CLOSING)
-        if not self._is_open_told and not landlock_version():
+        if not self._is_open_told:
             self._is_open_told = True
-            log.warning(NO_LANDLOCK)
+            for text in missing_borders():
+                log.warning(text)
         source = Source(repo.root.resolve(), repo.code and repo.code.resolve())
         engine = deno if language == "typescript" else python
 

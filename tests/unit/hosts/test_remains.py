@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime_core.hosts import supervisor
+from runtime_core.hosts import sandbox
 from runtime_core.hosts.remains import Remains, _command
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.runtime import Runtime
@@ -109,7 +109,7 @@ def test_the_next_executor_of_a_data_folder_ends_what_is_left(tmp_path: Path, ex
 def test_a_system_without_landlock_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(supervisor, "landlock_version", lambda: 0)
+    monkeypatch.setattr(sandbox, "landlock_version", lambda: 0)
     repo = write_tools(
         tmp_path / "repo", {"t.ts": "export default () => 1", "t.py": "async def handler(p, c): return 1"}
     )

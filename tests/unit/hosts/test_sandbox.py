@@ -5,8 +5,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import importlib.util
+import json
+import py_compile
 import shutil
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from runtime_core.hosts.base import HostUnavailable
-from runtime_core.hosts.sandbox import landlock_version
+from runtime_core.hosts.sandbox import boxed, filters_calls, landlock_version
 from runtime_core.hosts.supervisor import HandlerHosts
 from tests.unit.hosts.conftest import Bench
 from tests.unit.hosts.driver import Outcome, RunDriver, entry, write_tools
@@ -79,6 +84,17 @@ PYTHON = {
     "foreign code": "import ctypes; return ctypes.CDLL(None).getpid()",
     "import outside": "import sys; sys.path.insert(0, '%OUT%'); import evil; return evil.x",
     "database elsewhere": "import sqlite3; return sqlite3.connect('%OUT%/s.db').execute('select a from t').fetchone()",
+    "limits of the application": "import os, resource; return resource.prlimit(os.getppid(), resource.RLIMIT_CPU)",
+    "priority of the application": "import os; return os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
+    "processors of the application": "import os; return os.sched_setaffinity(os.getppid(), {0})",
+    "attributes of a file": "import os; return os.setxattr('%OUT%/secret.txt', 'user.x', b'1')",
+    "mode of a file": "import os; return os.chmod('%OUT%/secret.txt', 0o777)",
+    "a pipe": "import os; return os.mkfifo('%OUT%/pipe')",
+    "another root": "import os; return os.chroot('/')",
+    "name of the machine": "import socket; return socket.sethostname('x')",
+    "clock of the machine": "import time; return time.clock_settime(time.CLOCK_REALTIME, time.time())",
+    "another interpreter": "import _xxsubinterpreters as i; return i.run_string(i.create(), 'open(`%OUT%/secret.txt`)')",
+    "below the processes of Python": "import _posixsubprocess; return _posixsubprocess.fork_exec",
     "take the guard away": "import sys; sys.addaudithook(lambda *a: None); return open('%OUT%/secret.txt').read()",
 }
 
@@ -163,22 +179,116 @@ def test_no_variable_of_the_application_is_visible(
     assert set(names) <= ours | set_by_deno_where_there_is_no_node
 
 
-@pytest.mark.skipif(not landlock_version(), reason="needs a kernel with Landlock")
-def test_landlock_stops_what_walks_past_the_guard(bench: Bench, outside: dict[str, str]) -> None:
-    """`_posixsubprocess` raises no audit event; the program it starts is in the same box."""
+CALLS = """
+import ctypes, json, os, platform, socket, subprocess, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+parent, file = os.getppid(), os.fsencode(sys.argv[1])
+
+def number(call, *args):
+    ctypes.set_errno(0)
+    return 0 if call(*args) >= 0 else ctypes.get_errno()
+
+def raised(function, *args):
+    try:
+        function(*args)
+    except OSError as error:
+        return error.errno
+    return 0
+
+thread = threading.Thread(target=lambda: None)
+thread.start()
+thread.join()
+pair = socket.socketpair()
+room = ctypes.create_string_buffer(64)
+print(json.dumps({
+    "prlimit": number(libc.prlimit64, parent, 0, None, room),
+    "setpriority": number(libc.setpriority, 0, parent, 19),
+    "setpriority of the user": number(libc.setpriority, 2, 0, 19),
+    "sched_setaffinity": number(libc.sched_setaffinity, parent, 8, room),
+    "kill": number(libc.kill, parent, 0),
+    "kill all": number(libc.kill, -1, 0),
+    "tgkill": number(libc.tgkill, parent, parent, 0),
+    "setxattr": number(libc.setxattr, file, b"user.x", b"1", 1, 0),
+    "chmod": number(libc.chmod, file, 0o777),
+    "chown": number(libc.chown, file, os.getuid(), os.getgid()),
+    "utimes": number(libc.utimes, file, None),
+    "mkfifo": number(libc.mkfifo, file + b".pipe", 0o600),
+    "ptrace": number(libc.ptrace, 16, parent, None, None),
+    "process_vm_readv": number(libc.process_vm_readv, parent, room, 1, room, 1, 0),
+    "unshare": number(libc.unshare, 0x10000000),
+    "datagram": raised(socket.socket, socket.AF_INET, socket.SOCK_DGRAM),
+    "named socket": raised(socket.socket, socket.AF_UNIX),
+    "process": raised(subprocess.run, ["/bin/true"]),
+    "fork": raised(os.fork),
+    "own limits": number(libc.prlimit64, 0, 0, None, room) and "refused",
+    "own affinity": raised(os.sched_setaffinity, 0, os.sched_getaffinity(0)) and "refused",
+    "own signal": number(libc.kill, os.getpid(), 0) and "refused",
+    "program": raised(os.execv, "/bin/true/not", ["true"]),
+}))
+"""
+
+
+@pytest.mark.skipif(not filters_calls(), reason="needs a kernel that filters system calls")
+@pytest.mark.parametrize("is_program", [False, True], ids=["as the Python host", "as Deno"])
+def test_system_calls_that_reach_out_are_refused_by_the_kernel(tmp_path: Path, is_program: bool) -> None:
+    script, file = tmp_path / "calls.py", tmp_path / "file"
+    script.write_text(CALLS)
+    file.write_text("")
+    before = file.stat()
+    command = [sys.executable, "-I", str(script)] if is_program else [str(script)]
+    line = boxed([*command, str(file)], ["/"], [str(tmp_path)], interpreter=[sys.executable, "-I", "-B"])
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert {name: found.pop(name) for name in ("own limits", "own affinity", "own signal")} == {
+        "own limits": 0,
+        "own affinity": 0,
+        "own signal": 0,
+    }
+    assert found.pop("program") == (errno.ENOTDIR if is_program else errno.EPERM)
+    assert set(found.values()) == {errno.EPERM}, found
+    assert (file.stat().st_mode, file.stat().st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
+    assert {entry.name for entry in tmp_path.iterdir()} == {"calls.py", "file"}
+
+
+@pytest.mark.skipif(not filters_calls(), reason="needs a kernel that filters system calls")
+def test_the_kernel_stops_what_walks_past_the_guard(bench: Bench) -> None:
+    """The function below `subprocess` raises no audit event."""
     source = """
-import os, _posixsubprocess
+import os, subprocess
 
 async def handler(p, ctx):
     read, write = os.pipe()
-    _posixsubprocess.fork_exec([b"/bin/cat", b"%OUT%/secret.txt"], [b"/bin/cat", b"/usr/bin/cat"], True, (), None, None,
+    subprocess._fork_exec([b"/bin/echo", b"started"], [b"/bin/echo", b"/usr/bin/echo"], True, (), None, None,
         -1, -1, -1, write, -1, -1, *os.pipe(), True, False, -1, None, None, None, -1, None, True)
     os.close(write)
     return os.read(read, 100).decode()
 """
     if sys.version_info >= (3, 12):
         pytest.skip("the private function has other arguments")
-    assert bench.inline("py", _fill(source, outside)).result == ""
+    failure = bench.inline("py", source).failure
+    assert failure is not None
+    assert "Operation not permitted" in failure.message
+
+
+def test_a_python_process_runs_no_byte_code_of_a_repository_and_writes_none(tmp_path: Path) -> None:
+    """What one repository could leave in a cache, another would run."""
+    bench = Bench(tmp_path)
+    try:
+        shared = bench.write("py", "async def handler(p, c): return 1")
+        (bench.root / shared).with_name("words.py").write_text("said = 'text'")
+        forged = tmp_path / "forged.py"
+        forged.write_text("said = 'code'")
+        cached = importlib.util.cache_from_source(str((bench.root / shared).with_name("words.py")))
+        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        py_compile.compile(str(forged), cached, invalidation_mode=mode)
+        source = "import sys, colorsys\nfrom .words import said\ndef handler(p, c): return [said, sys.pycache_prefix]"
+        (bench.root / shared).with_name("other.py").write_text(source)
+        entry_file = shared.replace("handler.py", "other.py")
+        driver = RunDriver(bench.hosts, bench.repo, entry_file, durable=False)
+        assert bench.wait(driver.leg()).result == ["text", None]
+        assert not list(bench.cache.rglob("*.pyc"))
+    finally:
+        bench.close()
 
 
 @pytest.mark.skipif(not landlock_version(), reason="elsewhere a link that appears this late is followed by Deno")

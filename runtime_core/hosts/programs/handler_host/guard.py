@@ -9,33 +9,49 @@ import os
 import sys
 from typing import Any
 
-_DENIED = {
-    *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "pty.spawn"),
-    *("os.startfile", "os.kill", "os.killpg", "signal.pthread_kill", "ctypes.dlopen", "ctypes.dlsym"),
-    *("socket.__new__", "socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"),
-    *("socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo", "webbrowser.open", "urllib.Request"),
-    *("os.symlink", "os.link", "os.chmod", "os.chown", "os.truncate", "os.remove", "os.rmdir", "os.utime"),
-    *("shutil.rmtree", "shutil.move", "sqlite3.connect"),
-}
+_GUARDED = frozenset(
+    {
+        *("os", "resource", "signal", "socket", "subprocess", "pty", "fcntl", "ctypes", "sqlite3", "syslog"),
+        *("shutil", "webbrowser", "urllib", "winreg", "msvcrt", "_winapi"),
+    }
+)
+"""What events begin with that are refused unless they are among the harmless ones."""
+
+_HARMLESS = frozenset(
+    {
+        *("os.walk", "os.fwalk", "os.putenv", "os.unsetenv", "os.chdir", "os.fchdir", "os.lockf", "socket.gethostname"),
+        *("shutil.copyfile", "shutil.copymode", "shutil.copystat", "shutil.copytree"),  # they open what they copy
+    }
+)
+_READS = frozenset({"os.listdir", "os.scandir", "os.getxattr", "os.listxattr"})
+_OTHERS = frozenset({"sys.remote_exec", "cpython.remote_debugger_script"})
+_DOORS = frozenset(
+    {
+        *("_posixsubprocess", "_ctypes", "_interpreters", "_xxsubinterpreters", "_testcapi", "_testinternalcapi"),
+        *("_interpchannels", "_interpqueues", "_xxinterpchannels"),
+    }
+)
+"""Modules below the functions that raise events, or whose code runs where this guard is not."""
+
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 class Guard:
-    """An audit hook; ``cache`` is the only folder the interpreter itself writes to."""
+    """An audit hook."""
 
-    def __init__(self, readable: list[str], cache: str | None) -> None:
+    def __init__(self, readable: list[str]) -> None:
         self._readable = [os.path.realpath(path) for path in readable]
-        self._cache = os.path.realpath(cache) if cache else None
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
         if event == "open":
             self._open(args[0], args[2])
-        elif event in _DENIED:
-            raise PermissionError(f"a handler may not use {event}; do it in a declared tool or with a ctx member")
-        elif event in {"os.listdir", "os.scandir"}:
+        elif event in _READS:
             self._read(args[0] if args[0] is not None else os.getcwd())
-        elif event in {"os.mkdir", "os.rename"}:
-            self._write(args[0])
+        elif event == "import":
+            if args[0] in _DOORS:
+                raise ImportError(f"a handler may not import {args[0]}", name=args[0])
+        elif event in _OTHERS or (event.partition(".")[0] in _GUARDED and event not in _HARMLESS):
+            raise PermissionError(f"a handler may not use {event}; do it in a declared tool or with a ctx member")
 
     def _open(self, path: Any, flags: int | None) -> None:
         if isinstance(path, int):
@@ -54,8 +70,7 @@ class Guard:
             raise PermissionError(f"a handler may not read {path}; ctx.fs.read_repo_file reads files of the repository")
 
     def _write(self, path: Any) -> None:
-        real = os.path.realpath(os.fsdecode(path)) if not isinstance(path, int) else ""
-        if real != os.devnull and not (self._cache is not None and _is_below(real, self._cache)):
+        if os.path.realpath(os.fsdecode(path)) != os.devnull:
             raise PermissionError(f"a handler may not write {path}")
 
 
@@ -64,4 +79,6 @@ def _is_below(path: str, top: str) -> bool:
 
 
 def install(readable: list[str]) -> None:
-    sys.addaudithook(Guard(readable, sys.pycache_prefix))
+    for name in _DOORS:
+        sys.modules.pop(name, None)
+    sys.addaudithook(Guard(readable))

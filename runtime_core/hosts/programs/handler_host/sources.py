@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 
@@ -50,7 +50,7 @@ class Sources:
 
 
 class _Loader(SourceFileLoader):
-    """Byte code that was kept is used for the very same text only: two revisions may be written within a second."""
+    """Runs the text of a file, never byte code that somebody left beside it."""
 
     def __init__(self, name: str, path: str, sources: Sources) -> None:
         super().__init__(name, path)
@@ -59,7 +59,8 @@ class _Loader(SourceFileLoader):
     def get_data(self, path: str) -> bytes:
         return super().get_data(self._sources.copy_of(path))
 
-    def path_stats(self, path: str) -> Mapping[str, Any]:
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
         data = self.get_data(path)
         linecache.cache[path] = (len(data), None, data.decode("utf-8", "replace").splitlines(keepends=True), path)
-        return {"mtime": int.from_bytes(importlib.util.source_hash(data)[:4], "little"), "size": len(data)}
+        return self.source_to_code(data, path)
