@@ -1,7 +1,8 @@
 """The questions that wait: which are listed, in which order, and how the list changes.
 
 Plain Python. A change of the runtime becomes the smallest edits of the listed rows, so that nobody loses the row they
-are reading: known questions stay where they are, new ones are held back until the operator asks for them.
+are reading: known questions stay where they are, new ones are held back until the operator asks for them or they are
+due soon.
 """
 
 from __future__ import annotations
@@ -168,6 +169,12 @@ class Requests:
         self._list_held()
         return self._edits(moved)
 
+    def list_due(self) -> list[Edit[Row]]:
+        """List what was held back and is due soon by now."""
+        for entry in list(self._held.values()):
+            self._open(entry.pause, hold=True)
+        return self._edits()
+
     def show_one(self, pause_id: str) -> list[Edit[Row]]:
         """List one held-back question, because the operator asked for this one."""
         entry = self._held.pop(pause_id, None)
@@ -213,7 +220,7 @@ class Requests:
             return
         held = self._held.pop(pause.id, None)
         entry = replace(held, pause=pause, group=self._group_of(pause)) if held else self._entry(pause)
-        if hold:
+        if hold and entry.group != "due":
             self._held[pause.id] = entry
         else:
             self._place(entry)

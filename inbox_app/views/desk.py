@@ -32,6 +32,7 @@ from inbox_app.views.leaving import Leaving
 from inbox_app.views.link import Link
 from inbox_app.views.main_window import MainWindow
 from inbox_app.views.marks import Marks
+from inbox_app.views.missed import Missed
 from inbox_app.views.reading import Reading
 from inbox_app.views.request_pane import RequestPane
 from inbox_app.views.run_acts import RunActs
@@ -78,6 +79,7 @@ class Desk(QObject):
         self._sender = Sender(outbox, drafts, self._link.gateway_of, spawn, clock=clock, parent=self)
         self._toast = UndoToast(window.toast, outbox, clock=clock, parent=self)
         self._ages = Ages(self._inbox.next_deadline, clock, self)
+        self._missed = Missed(self._inbox.get, window.show_notice, self)
         self._acts = RunActs(theme, self._link.current, spawn, window)
         reading.acting = self._acts.acting
         self._actions = build_actions(self, self)
@@ -225,6 +227,7 @@ class Desk(QObject):
 
     def _take(self, batch: Batch) -> None:
         first = not self._inbox.loaded
+        self._missed.take(batch)
         self._inbox.take(batch, self._reading.pause_id)
         for pause in batch.opened:
             mark, until = self._marks.of(pause.id)
@@ -349,6 +352,7 @@ class Desk(QObject):
 
     @Slot()
     def _on_ages_due(self) -> None:
+        self._inbox.list_due()
         self._window.list_pane.table.viewport().update()
 
     @Slot()
@@ -367,6 +371,7 @@ class Desk(QObject):
         window.escaped.connect(self.leave)
         window.menu_opened.connect(self._refresh_actions)
         window.notice.acted.connect(window.hide_notice)
+        window.notice.acted.connect(self._missed.forget)
         window.page_bar.back.clicked.connect(self.leave)
         window.page_bar.new.clicked.connect(self.show_new)
         window.inbox.selected.connect(self._on_inbox_selected)

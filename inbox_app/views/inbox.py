@@ -121,6 +121,10 @@ class Inbox(QObject):
                 self._pane.table.scrollTo(self._table.index(at, 0))
                 return
 
+    def list_due(self) -> None:
+        """What is due soon does not wait to be asked for."""
+        self._apply(self._requests.list_due())
+
     def select(self, pause_id: str) -> bool:
         """Make one question current, listing it if it was held back; whether it is known at all."""
         self._apply(self._requests.show_one(pause_id))

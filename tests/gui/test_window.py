@@ -191,6 +191,29 @@ def test_new_items_wait_for_the_dot_and_move_nothing(start: Start, qtbot: QtBot)
     assert scene.current == before
 
 
+def test_what_is_due_soon_comes_at_once_and_what_expired_unseen_is_told(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1), pause(2)])
+    before, focused = scene.current, QApplication.focusWidget()
+    near = [pause(number, question=f"Stop {number}?", expires_at=clock() + 9) for number in (50, 51, 52)]
+    scene.gateway.push(Batch(opened=near, total=5))
+    qtbot.waitUntil(lambda: scene.window.inbox.table.model().rowCount() == 7)
+    assert scene.desk.new_count == 0
+    assert scene.current == before
+    assert QApplication.focusWidget() is focused
+    scene.gateway.push(Batch(closed=[near[0].id], outcomes={near[0].id: "expired"}, total=4))
+    qtbot.waitUntil(lambda: "A question expired before you opened it." in texts(scene.window.notice))
+    scene.desk._on_go_to_pause(near[1].id)
+    ended = {near[1].id: "expired", near[2].id: "answered"}
+    scene.gateway.push(Batch(closed=list(ended), outcomes=ended, total=2))
+    qtbot.waitUntil(lambda: scene.window.inbox.table.model().rowCount() == 5)
+    assert "A question expired before you opened it." in texts(scene.window.notice)
+    last = pause(53, question="Last?", expires_at=clock() + 9)
+    scene.gateway.push(Batch(opened=[last], total=3))
+    scene.gateway.push(Batch(closed=[last.id], outcomes={last.id: "expired"}, total=2))
+    qtbot.waitUntil(lambda: "2 questions expired before you opened them." in texts(scene.window.notice))
+    assert any(text.startswith("“Last?”") for text in texts(scene.window.notice))
+
+
 def test_a_batch_while_typing_changes_neither_text_nor_caret(start: Start, qtbot: QtBot) -> None:
     asked = pause(1, input_type="text")
     scene = start([asked, pause(2)])

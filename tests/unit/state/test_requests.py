@@ -109,6 +109,20 @@ def test_time_alone_moves_no_row() -> None:
     assert requests.rows[0] == Header("due")
 
 
+def test_what_is_due_soon_is_listed_at_once_or_as_soon_as_it_is() -> None:
+    now = [NOW]
+    requests = Requests(lambda: now[0])
+    requests.apply(Batch(opened=[pause(1)], reset=True, total=1))
+    near, later, not_mine = pause(2, expires_at=NOW + 9), pause(3, expires_at=NOW + DUE_SOON_S + 60), pause(4)
+    requests.apply(Batch(opened=[near, later, replace(not_mine, eligible=False, expires_at=NOW + 9)], total=4))
+    assert [entry.id for entry in entries(requests)] == [near.id, pause(1).id]
+    assert (requests.new_count, requests.list_due()) == (2, [])
+    now[0] += 120
+    assert len(requests.list_due()) == 1
+    assert [entry.id for entry in entries(requests)] == [near.id, later.id, pause(1).id]
+    assert requests.new_count == 1
+
+
 def test_a_page_of_many_is_a_few_edits() -> None:
     many = [pause(number) for number in range(1, 2001)]
     requests = Requests(lambda: NOW)
@@ -123,6 +137,10 @@ def test_closing_neighbours_is_one_edit() -> None:
     requests = loaded(*many)
     edits = requests.apply(Batch(closed=[item.id for item in many[2:6]], total=6))
     assert edits == [Removed(3, 4)]
+
+
+def is_due(item: Pause) -> bool:
+    return item.eligible and item.expires_at is not None and item.expires_at - NOW <= DUE_SOON_S
 
 
 class RequestsMachine(RuleBasedStateMachine):
@@ -161,6 +179,7 @@ class RequestsMachine(RuleBasedStateMachine):
     def arrive(self, kinds: list[tuple[bool, bool]]) -> None:
         fresh = [self.fresh(*kind) for kind in kinds]
         self.open |= {item.id: item for item in fresh}
+        self.listed |= {item.id for item in fresh if is_due(item)}
         self.nothing_listed()
         self.take(Batch(opened=fresh, total=len(self.open)))
 
