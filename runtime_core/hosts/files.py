@@ -26,8 +26,8 @@ def read_repo_file(source: Source, path: str) -> tuple[bool, JsonText]:
         return _error("EIO", path, error.strerror or str(error))
     if not real.is_relative_to(root):
         return _refused(path, "it is a link that leaves the repository")
-    if any(part.lower().startswith(".env") for part in (*parts, *real.relative_to(root).parts)):
-        return _refused(path, "environment files are not readable for handlers")
+    if any(part.startswith(".") for part in (*parts, *real.relative_to(root).parts)):
+        return _refused(path, "names that begin with a dot, such as .env and .git, are closed to handlers")
     if real.is_dir():
         return _error("EISDIR", path, "it is a folder")
     if not real.is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from runtime_core.repo.position import locate, show_key
 from runtime_core.repo.report import INVALID, PARSE_FAILED, READ_FAILED, Report
+from runtime_core.repo.revision import is_inside
 from runtime_core.repo.wording import in_words
 from runtime_core.wire.json import JsonError, loads
 
@@ -46,6 +48,8 @@ def items_of(value: object) -> list[Any]:
 def read_text(root: Path, name: str, report: Report, limit: int = DEFINITION_LIMIT) -> str | None:
     """The text of a regular file below ``limit`` bytes, without its byte order mark."""
     path = root / name
+    if not is_inside(os.path.realpath(path), os.path.realpath(root)):
+        return None  # `check_links` reports it
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):

@@ -1,7 +1,8 @@
 """The revision of a repository: one digest over every file that decides how its tools behave (contract decision 12).
 
 Those are the manifest and all files below the folders of contract 1.1 that handlers import or read. Evals, tests,
-installed packages, caches and everything whose name starts with a dot are left out.
+installed packages, caches and everything whose name starts with a dot are left out. A link counts as what it leads
+to; one that leads out of the repository, or to a name that starts with a dot, is left out as well.
 """
 
 from __future__ import annotations
@@ -63,42 +64,62 @@ def stamp_of(root: Path, *, unsure_s: float = 0) -> str:
     return "" if 0 <= time.time_ns() - latest < unsure_s * 1e9 else total.hexdigest()
 
 
+def is_inside(path: str, home: str) -> bool:
+    """Whether a real path is that of a folder, or below it."""
+    return path == home or path.startswith(home.rstrip(os.sep) + os.sep)
+
+
 def code_files(root: Path) -> list[str]:
     """Names, relative to the root with ``/``, of all files that count, sorted. Raises `TooLarge` and `OSError`."""
-    names = [name for name in FILES if _is_file(root / name)]
-    for folder in FOLDERS:
-        if (root / folder).is_dir():
-            for name in _below(root, folder, frozenset()):
-                names.append(name)
-                if len(names) > COUNT_LIMIT:
-                    raise TooLarge(folder, f"The repository has more than {COUNT_LIMIT:,} definition and code files.")
+    home = os.path.realpath(root)
+    names: list[str] = []
+    for count, (name, is_file) in enumerate(_top(home)):
+        if count > COUNT_LIMIT:
+            raise TooLarge(name, f"The repository has more than {COUNT_LIMIT:,} definition and code files.")
+        if is_file and _is_file(Path(home, name), name):
+            names.append(name)
     return sorted(names)
 
 
-def _below(root: Path, folder: str, above: frozenset[str]) -> Iterator[str]:
-    """Files in a folder and its folders. A link is followed, unless it leads back to a folder on the way."""
-    real = os.path.realpath(root / folder)
+def _top(home: str) -> Iterator[tuple[str, bool]]:
+    for name in (*FILES, *FOLDERS):
+        path = os.path.join(home, name)
+        if os.path.isfile(path) and name in FILES and _counts(path, home):
+            yield name, True
+        elif os.path.isdir(path) and name in FOLDERS and _counts(path, home):
+            yield from _below(home, name, frozenset())
+
+
+def _below(home: str, folder: str, above: frozenset[str]) -> Iterator[tuple[str, bool]]:
+    """Folders and files in a folder. A link is followed, unless it leads back to a folder on the way."""
+    real = os.path.realpath(os.path.join(home, folder))
     if real in above:
         return
-    with os.scandir(root / folder) as entries:
+    yield folder, False
+    with os.scandir(os.path.join(home, folder)) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             name = f"{folder}/{entry.name}"
-            if entry.name.startswith("."):
+            if entry.name.startswith(".") or (entry.is_symlink() and not _counts(entry.path, home)):
                 continue
             if entry.is_dir():
                 if entry.name not in _SKIPPED_FOLDERS:
-                    yield from _below(root, name, above | {real})
+                    yield from _below(home, name, above | {real})
             elif entry.is_file() and not is_test(entry.name):
-                _is_file(root / name, name)
-                yield name
+                yield name, True
 
 
-def _is_file(path: Path, name: str = "") -> bool:
+def _counts(path: str, home: str) -> bool:
+    """Whether a path really is below the folder, by names without a dot at their beginning."""
+    real = os.path.realpath(path)
+    return is_inside(real, home) and not os.path.islink(real) and "/." not in real[len(home) :].replace(os.sep, "/")
+
+
+def _is_file(path: Path, name: str) -> bool:
     try:
         found = path.stat()
     except FileNotFoundError:
         return False
     if found.st_size > FILE_LIMIT and stat.S_ISREG(found.st_mode):
         reason = f"The file has {found.st_size:,} bytes; at most {FILE_LIMIT:,} are read."
-        raise TooLarge(name or path.name, reason)
+        raise TooLarge(name, reason)
     return stat.S_ISREG(found.st_mode)

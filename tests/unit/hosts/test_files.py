@@ -29,6 +29,8 @@ def files(bench: Bench) -> Path:
         ".env": "KEY=1",
         "knowledge/.env.local": "KEY=2",
         "big": "",
+        ".git/config": "token",
+        "knowledge/.hidden.md": "hidden",
     }.items():
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
@@ -38,6 +40,7 @@ def files(bench: Bench) -> Path:
     (root / "folder-leaves").symlink_to(outside)
     (root / "inside.md").symlink_to(root / "knowledge" / "a b.md")
     (root / "alias").symlink_to(root / ".env")
+    (root / "token").symlink_to(root / ".git" / "config")
     os.mkfifo(root / "pipe")
     return root
 
@@ -61,6 +64,9 @@ def files(bench: Bench) -> Path:
         ("folder-leaves/secret.txt", "EACCES"),
         (".env", "EACCES"),
         ("knowledge/.ENV.local", "ENOENT"),
+        (".git/config", "EACCES"),
+        ("knowledge/.hidden.md", "EACCES"),
+        ("token", "EACCES"),
         ("knowledge/.env.local", "EACCES"),
         ("alias", "EACCES"),
         ("pipe", "EACCES"),

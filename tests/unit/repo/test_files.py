@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from runtime_core.hosts.files import read_repo_file
+from runtime_core.hosts.source import Source
 from runtime_core.repo.loader import load_bundle
-from runtime_core.repo.revision import FILE_LIMIT, revision_of, stamp_of
+from runtime_core.repo.revision import FILE_LIMIT, TooLarge, code_files, revision_of, stamp_of
+from runtime_core.repo.versions import Versions
 from tests.unit.repo.building import Repository
 
 BROKEN_LINKS = ["amodal/_lib/data.json", "amodal/tools/ship/extra", "node_modules/thing", "data.txt", "src/x"]
@@ -58,6 +61,60 @@ def test_links_in_a_circle_end(repository: Repository) -> None:
     assert "ship" in load_bundle(repository.root).tools
     (repository.root / "amodal/self").symlink_to("self")
     assert repository.only_error().file == "amodal/self"
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        {"amodal/h": "../.h", ".h/e": "%OUT%"},
+        {"amodal/h": "../.h", ".h/e": "%OUT%/secret.txt"},
+        {"amodal/h": "../.h", ".h/e": "../.i", ".i/f": "%OUT%"},
+        {"tools": "%OUT%"},
+        {"amodal/tools/ship/env/e": "%OUT%"},
+    ],
+    ids=["folder", "file", "three hops", "a code folder", "beside what looks like an environment"],
+)
+def test_a_link_that_only_a_link_leads_to_is_refused_and_not_followed(tmp_path: Path, links: dict[str, str]) -> None:
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "secret.txt").write_text("secret")
+    repository = Repository(tmp_path / "repository")
+    repository.tool("ship")
+    repository.write("amodal/tools/ship/env/pyvenv.cfg", "x")
+    for name, target in links.items():
+        link = repository.root / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(target.replace("%OUT%", str(outside)))
+    assert any("leads out of the repository" in problem.message for problem in repository.problems())
+    assert not [
+        name for name in code_files(repository.root) if (repository.root / name).resolve().is_relative_to(outside)
+    ]
+
+
+def test_a_link_to_what_has_a_dot_is_no_code(repository: Repository, tmp_path: Path) -> None:
+    """Neither the environment file itself nor a copy of it may be read under another name."""
+    repository.tool("ship")
+    repository.write(".env", "KEY=1")
+    (repository.root / "amodal/notenv.txt").symlink_to("../.env")
+    (repository.root / "amodal/git").symlink_to("../.git")
+    repository.write(".git/config", "token")
+    revision = load_bundle(repository.root).revision
+    kept = Versions(tmp_path / "versions").keep(repository.root, revision)
+    assert kept is not None
+    assert {path.name for path in kept.rglob("*")}.isdisjoint({"notenv.txt", "git", "config"})
+    for code in (None, kept):
+        ok, _ = read_repo_file(Source(repository.root.resolve(), code), "amodal/notenv.txt")
+        assert not ok
+
+
+def test_folders_that_lead_to_each_other_over_and_over_end_in_a_limit(repository: Repository) -> None:
+    for number in range(40):
+        (repository.root / f"amodal/f{number}").mkdir(parents=True)
+    for number in range(39):
+        for way in ("a", "b"):
+            (repository.root / f"amodal/f{number}/{way}").symlink_to(f"../f{number + 1}")
+    with pytest.raises(TooLarge):
+        code_files(repository.root)
 
 
 def test_a_file_that_is_too_large_is_refused_by_name(repository: Repository) -> None:
