@@ -361,3 +361,43 @@ def test_a_question_beside_a_subagent_is_asked_once_its_reply_is_recorded(tmp_pa
             assert answered["result"] == ["yes", "looks fine"]
 
     play(story())
+
+
+READING = {
+    "ts": """
+const read = () => ctx.fs.readRepoFile('amodal.json');
+const work = async () => { for (let i = 0; i < 3e8; i++); };
+await read();
+const first = ctx.requestInput('First?');
+const text = read();
+queueMicrotask(work);
+await text;
+return await Promise.all([first, ctx.requestInput('Second?')]);
+""",
+    "py": """
+import asyncio, time
+async def work(): time.sleep(0.2)
+await ctx.fs.read_repo_file('amodal.json')
+first = ctx.request_input('First?')
+text = ctx.fs.read_repo_file('amodal.json')
+asyncio.ensure_future(work())
+await text
+return await asyncio.gather(first, ctx.request_input('Second?'))
+""",
+}
+
+
+@pytest.mark.parametrize("language", READING)
+def test_a_handler_that_has_just_got_a_file_does_not_wait_yet(tmp_path: Path, language: str) -> None:
+    """The file comes while the handler is at work, before anybody looks whether it waits."""
+    repo = Repo(tmp_path / "repo")
+    source: dict[str, Any] = {language: READING[language]}
+    repo.durable("ask", **source)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("ask"))["sessionId"]
+            asked = [pause["question"] for pause in (await desk.detail(run_id))["pauses"]]
+            assert asked == ["First?", "Second?"]
+
+    play(story())

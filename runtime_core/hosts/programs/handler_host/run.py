@@ -331,9 +331,10 @@ class Run:
         self.is_restless = True
         if not self._is_stirring:
             self._is_stirring = True
-            self._port.turns.over().add_done_callback(self._on_calm, context=contextvars.Context())
+            self._port.turns.then(partial(contextvars.Context().run, self._on_calm))
 
-    def _on_calm(self, _: asyncio.Future[None]) -> None:
+    def _on_calm(self) -> None:
+        """In the moment when nothing is ready to run: a moment later a file may have come."""
         self._is_stirring = False
         self.settle()
 
