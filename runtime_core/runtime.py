@@ -113,7 +113,7 @@ class Runtime:
             lambda run: shelf.next_code(run, keep=False),
             self._judge,
             self._handler_log,
-            strict=self._settings.strict,
+            self._settings,
         )
         self._executor = Executor(
             self._journal,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from runtime_core.engine.losses import started
 from runtime_core.hosts.base import (
     Divergence,
     HandlerCall,
@@ -26,17 +26,13 @@ from runtime_core.repo.definitions import CodeFile, Description, code_files
 from runtime_core.repo.revision import TooLarge, revision_of
 from runtime_core.wire.json import JsonText
 
-log = logging.getLogger(__name__)
-
 LOAD_S: Final = 30.0
 """How long the definitions of one repository may take in all."""
 PREDICATE_S: Final = 5.0
 _ATTEMPTS: Final = 5
-_START_ATTEMPTS: Final = 3
 _KEPT: Final = 32
 
 _Known = Mapping[str, Description]
-T = TypeVar("T")
 Note = Callable[[NoteKind, Any], None]
 
 
@@ -85,7 +81,7 @@ class Definitions:
         asked = _Asked(note)
         repo = HostRepo(bundle.root, bundle.revision, bundle.code)
         try:
-            leg = await _started(lambda: self._hosts.start(repo, job, asked))
+            leg = await started(entry, lambda: self._hosts.start(repo, job, asked))
             try:
                 answer = await asked.answer
             except asyncio.CancelledError:
@@ -129,7 +125,7 @@ class Definitions:
 
     async def _describe(self, repo: HostRepo, file: CodeFile) -> Description:
         try:
-            said = await _started(lambda: self._hosts.describe(repo, file.language, file.name, file.form))
+            said = await started(file.name, lambda: self._hosts.describe(repo, file.language, file.name, file.form))
         except HandlerLoadError as error:
             return Description(unread=" ".join(str(error).removeprefix(f"{file.name} cannot be loaded: ").split()))
         except HostUnavailable as error:
@@ -168,16 +164,6 @@ class _Asked:
     def _end(self, answer: bool | HandlerFailure) -> None:
         if not self.answer.done():
             self.answer.set_result(answer)
-
-
-async def _started(begin: Callable[[], Awaitable[T]]) -> T:
-    """A process may die while it starts; another one is tried. Raises `HostUnavailable`."""
-    for _ in range(_START_ATTEMPTS - 1):
-        try:
-            return await begin()
-        except HostUnavailable as error:
-            log.warning("%s Trying again.", error)
-    return await begin()
 
 
 def _look(root: Path) -> tuple[str, Sequence[CodeFile]]:

@@ -19,7 +19,7 @@ from runtime_core.engine.ledger import Ledger
 from runtime_core.engine.losses import Losses
 from runtime_core.engine.open_calls import OpenCalls
 from runtime_core.engine.parking import Waits
-from runtime_core.engine.quota import Quota
+from runtime_core.engine.quota import Quota, end_refusal
 from runtime_core.engine.tasks import Tasks
 from runtime_core.engine.waiting import Waiting
 from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind, RecordedCall
@@ -49,6 +49,7 @@ class RunDriver:
         self._spans = spans = calls.spans
         self._root = root
         self._ledger = ledger = Ledger(journal, claim, spans, idle=self._look, broken=self._on_broken)
+        self._limits = limits
         self._quota = Quota(limits, claim.run.params, self._warn)
         self._losses = Losses()
         self._changed = ChangedCalls(journal, claim.run.id, self._warn)
@@ -266,7 +267,7 @@ class RunDriver:
     def _end(self, status: RunStatus, *, result: JsonText | None = None, error: JsonText | None = None) -> None:
         if self._conclusion.is_decided:
             return
-        refusal = self._quota.end_refusal(self._root.tool.name, result or error or "null")
+        refusal = end_refusal(self._root.tool.name, result or error or "null", self._limits)
         if refusal is not None:
             status, result, error = "failed", None, refusal
         self._conclusion.finish(status, result, error)

@@ -17,6 +17,7 @@ from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.failures import failure_text
 from runtime_core.engine.frames import Origin, Place
 from runtime_core.engine.notes import HandlerLog
+from runtime_core.engine.quota import end_refusal
 from runtime_core.engine.rehearsal import Ending, NextCall, Rehearsal, Script, unknown
 from runtime_core.engine.repeats import deviation, stand_of
 from runtime_core.hosts.base import HandlerFailure, Hosts
@@ -26,6 +27,7 @@ from runtime_core.spans.book import entry_key
 from runtime_core.wire.codes import no_session
 from runtime_core.wire.json import loads
 from runtime_core.wire.runs import Entry, PauseRow, RunRow, RunStatus, iso
+from runtime_core.wire.settings import Settings
 
 PREVIEW_S: Final = 5.0
 CHECK_S: Final = 15.0
@@ -60,14 +62,15 @@ class DryRuns:
     """Replays runs of one journal; never writes to it. ``judge`` refuses the answers that would be refused."""
 
     def __init__(
-        self, journal: Journal, hosts: DryHosts, code: Code, judge: Judge, log: HandlerLog, *, strict: bool
+        self, journal: Journal, hosts: DryHosts, code: Code, judge: Judge, log: HandlerLog, settings: Settings
     ) -> None:
         self._journal = journal
         self._hosts = hosts
         self._code = code
         self._judge = judge
         self._log = log
-        self._strict = strict
+        self._strict = settings.strict
+        self._limits = settings.limits
 
     async def preview(self, answer: Answer) -> dict[str, Any]:
         """What the run would do next if it got this answer, as ``{"session_id", "sessionId", "pause_id", "outcome",
@@ -88,6 +91,7 @@ class DryRuns:
             ending = unknown("repository-unavailable", f"{run.repo} cannot be opened: {error}")
         else:
             ending = await self._play(script, bundle, PREVIEW_S, moment=time.time(), strict=self._strict)
+            ending = self._limited(run, ending)
         if _version(await self._journal.run(run.id)) != _version(run):
             ending = unknown("run-changed", f"Session {run.id} went on meanwhile. Look at it again.")
         return _wire(script, pause, ending, answer.who)
@@ -118,12 +122,21 @@ class DryRuns:
         if ending.kind in ("diverged", "unknown"):
             return Verdict(run, "diverged" if ending.kind == "diverged" else "cannot-tell", _message(ending))
         stand = stand_of(run, known)
+        if stand is not None and not stand.is_repeatable:  # the limits of today judge only what limits have ended
+            ending = self._limited(run, ending)
         problem = deviation(stand, ending) if stand is not None else None
         if stand is None or problem is None:
             return Verdict(run, "ok")
         if not stand.is_repeatable:
             return Verdict(run, "cannot-tell", f"{run.tool} was ended from outside, which no replay repeats")
         return Verdict(run, "diverged", f"{run.tool} {problem}")
+
+    def _limited(self, run: RunRow, ending: Ending) -> Ending:
+        """A run fails that ends with more than may be recorded."""
+        if ending.kind not in ("returned", "failed"):
+            return ending
+        refusal = end_refusal(run.tool, ending.value or "null", self._limits)
+        return ending if refusal is None else replace(ending, kind="failed", value=refusal)
 
     async def close(self) -> None:
         await self._hosts.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.engine.failures import HandlerFailed
+from runtime_core.engine.losses import started
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.hosts.base import (
     Divergence,
@@ -30,11 +30,8 @@ from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import Entry, SlotPath, slot
 
-log = logging.getLogger(__name__)
-
 MAX_TOOL_DEPTH: Final = 4
 MAX_AGENT_LEVELS: Final = 5
-START_ATTEMPTS: Final = 3
 
 Outcome = tuple[bool, JsonText]
 """(ok, result), or (not ok, error object)."""
@@ -92,17 +89,9 @@ class Origin:
         self.log.write(self.session_id, place.names, kind, value)
 
     async def start(self, job: HandlerJob, events: LegEvents) -> Leg:
-        """Begin a leg. A process may die while it starts, before any handler ran in it: another one is tried.
-
-        Raises `HostUnavailable`.
-        """
+        """Begin a leg. Raises `HostUnavailable`."""
         repo = HostRepo(self.bundle.root, self.bundle.revision, self.bundle.code)
-        for _ in range(START_ATTEMPTS - 1):
-            try:
-                return await self.hosts.start(repo, job, events)
-            except HostUnavailable as error:
-                log.warning("%s: %s Trying again.", job.entry, error)
-        return await self.hosts.start(repo, job, events)
+        return await started(job.entry, lambda: self.hosts.start(repo, job, events))
 
     def job(self, place: Place, params: JsonText, started_at: float) -> HandlerJob:
         tool = place.tool

@@ -1,16 +1,34 @@
-"""How often a handler took its process down, and when that is enough."""
+"""How often processes are lost, and when that is enough."""
 
 from __future__ import annotations
 
-from typing import Final
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
-from runtime_core.hosts.base import HandlerFailure
+from runtime_core.hosts.base import HandlerFailure, HostUnavailable
 from runtime_core.wire.runs import SlotPath
 
+log = logging.getLogger(__name__)
+
+START_ATTEMPTS: Final = 3
 HUNG_LIMIT: Final = 2
 """How often a handler may take its process down at the same place before its run fails."""
 LOST_LIMIT: Final = 3
 """The same for processes that went away without a known culprit."""
+
+
+T = TypeVar("T")
+
+
+async def started(what: str, begin: Callable[[], Awaitable[T]]) -> T:
+    """A process may die while it starts, before anything ran in it: another one is tried. Raises `HostUnavailable`."""
+    for _ in range(START_ATTEMPTS - 1):
+        try:
+            return await begin()
+        except HostUnavailable as error:
+            log.warning("%s: %s Trying again.", what, error)
+    return await begin()
 
 
 class Losses:

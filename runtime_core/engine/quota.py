@@ -31,6 +31,12 @@ def excess(what: str, text: JsonText, limits: Limits) -> str | None:
     return f"{what} has {size:,} bytes, and a value may have {limits.value:,} (limits.value in config.toml)."
 
 
+def end_refusal(tool: str, text: JsonText, limits: Limits) -> JsonText | None:
+    """The error of a run whose result or error, ``text``, is too large to be recorded."""
+    problem = excess(f"What {tool} ended with", text, limits)
+    return None if problem is None else error_text(CODE, f"{problem} Return less.")
+
+
 def check_value(key: str, text: JsonText, limits: Limits) -> None:
     """Raises `RuntimeFault` VALIDATION_ERROR if what a caller sent is not JSON or too large to be recorded."""
     try:
@@ -130,11 +136,6 @@ class Quota:
         self._bytes += content_size(value)
         self._watch("run", "bytes of recorded values", self._bytes, self._limits.run)
         return ok, value
-
-    def end_refusal(self, tool: str, text: JsonText) -> JsonText | None:
-        """Why what the run ended with, its result or its error, cannot be kept."""
-        problem = excess(f"What {tool} ended with", text, self._limits)
-        return None if problem is None else error_text(CODE, f"{problem} Return less.")
 
     def _refuse(self, rule: str) -> JsonText:
         return error_text(CODE, f"A run {rule}; this call was not made. Divide the work into several runs.")

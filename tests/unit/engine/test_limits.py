@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from runtime_core.journal.base import Answer
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.settings import KIB, MIB, Limits, Settings
@@ -145,6 +146,29 @@ def test_a_final_result_that_is_too_large_fails_the_run(language: str, tmp_path:
     outcome, result = play(story())
     assert (outcome["kind"], outcome["code"], result) == ("failed", "journal-limit", None)
     assert "What work ended with has 6,002 bytes" in outcome["reason"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_final_result_that_is_too_large_is_foreseen_and_repeats_itself(language: str, tmp_path: Path) -> None:
+    repo = repo_with(
+        tmp_path,
+        language,
+        "await ctx.requestInput('Go on?'); return 'x'.repeat(6000);",
+        "await ctx.request_input('Go on?')\nreturn 'x' * 6000",
+    )
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data", settings=Settings(limits=SMALL)) as desk:
+            run_id = (await desk.run("work"))["sessionId"]
+            foreseen = (await desk.runtime.preview(Answer(run_id, "1", "ann")))["outcome"]
+            done = (await desk.answer(run_id, 1))["outcome"]
+            assert (foreseen["kind"], foreseen["code"]) == ("failed", "journal-limit")
+            assert foreseen["reason"] == done["reason"]
+            assert [verdict.kind async for verdict in desk.runtime.replay_check(repo.root)] == ["ok"]
+        async with bench(repo, tmp_path / "data") as desk:
+            assert [verdict.kind async for verdict in desk.runtime.replay_check(repo.root)] == ["cannot-tell"]
+
+    play(story())
 
 
 LOOP_TS = """
