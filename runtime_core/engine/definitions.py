@@ -155,6 +155,9 @@ class _Asked:
     def diverged(self, divergence: Divergence) -> None:
         raise AssertionError("a predicate is not journaled")
 
+    def given_up(self, seq: int) -> None:
+        raise AssertionError("a predicate makes no calls")
+
     def replayed(self) -> None:
         raise AssertionError("a predicate is not journaled")
 

@@ -151,6 +151,13 @@ class RunDriver:
             self.on_diverged(frame, Divergence(call.seq, recorded, call))
         # else a fresh process asks for a call that is being executed, or whose result is on its way: nothing to do
 
+    def on_given_up(self, frame: DurableFrame, seq: int) -> None:
+        if not self._conclusion.is_decided:
+            at = slot(frame.path, seq)
+            self._handlers.give_up(at)
+            self._waits.give_up(at)
+            self._open.give_up(at)
+
     def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
         if kind == "params-changed":
             self._changed.note(frame.place.names, frame.path, value)
@@ -213,7 +220,7 @@ class RunDriver:
         elif call.kind == "tool":
             self._call_tool(frame, call)
         elif call.kind == "subagent":
-            self._tasks.start(self._execute(frame, call))
+            self._execute(frame, call)
         else:
             self._open.start(frame, call)
             self._open.fail(frame, call, durable_forbidden(call.kind))
@@ -221,7 +228,7 @@ class RunDriver:
     def _call_tool(self, frame: DurableFrame, call: HandlerCall) -> None:
         tool = self._origin.bundle.tools.get(call.name)
         if tool is None or not tool.durable:
-            self._tasks.start(self._execute(frame, call))
+            self._execute(frame, call)
             return
         intent = self._open.intent(frame, call)
         began = intent.started_at if intent is not None else now()
@@ -236,9 +243,13 @@ class RunDriver:
         place = frame.place.child(tool, call.seq)
         self._handlers.open(DurableFrame(self, place, call.args, began, frame, call, is_resumed=intent is not None))
 
-    async def _execute(self, frame: DurableFrame, call: HandlerCall) -> None:
+    def _execute(self, frame: DurableFrame, call: HandlerCall) -> None:
+        task = self._tasks.start(self._perform(frame, call))
+        self._open.execute(slot(frame.path, call.seq), task, makes_calls=self._origin.makes_calls(call))
+
+    async def _perform(self, frame: DurableFrame, call: HandlerCall) -> None:
         """Run an inline child or a subagent; an intent goes first unless it may simply be run again."""
-        began = now()
+        began, at = now(), slot(frame.path, call.seq)
         if effect_of(self._origin, call) == "once":
             intent = self._open.intent(frame, call)
             if intent is not None:
@@ -246,11 +257,13 @@ class RunDriver:
                 return
             self._open.start(frame, call)
             await self._open.store_intent(frame, call, began)
+            if self._open.is_given_up(at):
+                return
         try:
             outcome = await self._calls.perform(frame.place, call)
         except OutcomeUnknown as unknown:
             log.warning("%s: the outcome of %s is unknown: %s", self.run_id, call.name, unknown)
-            if not frame.is_over:
+            if not (frame.is_over or self._open.is_given_up(at)):
                 self._waiting.ask_what_happened(frame, call, self._open.new_intent(frame, call, began))
             return
         self._open.complete(frame, call, outcome, began=began)

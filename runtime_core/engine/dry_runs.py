@@ -24,9 +24,9 @@ from runtime_core.hosts.base import HandlerFailure, Hosts
 from runtime_core.journal.base import Answer, Journal
 from runtime_core.repo.bundle import Bundle, BundleError
 from runtime_core.spans.book import entry_key
-from runtime_core.wire.codes import no_session
+from runtime_core.wire.codes import RuntimeFault, no_session
 from runtime_core.wire.json import loads
-from runtime_core.wire.runs import Entry, PauseRow, RunRow, RunStatus, iso
+from runtime_core.wire.runs import Entry, PauseRow, RunRow, RunStatus, SlotPath, is_below, iso
 from runtime_core.wire.settings import Settings
 
 PREVIEW_S: Final = 5.0
@@ -109,13 +109,16 @@ class DryRuns:
             for run in page.items:
                 if left > 0 and _real(run.repo) == home:
                     left -= 1
-                    yield await self._check(run.id, bundle)
+                    yield await self._check(run, bundle)
             cursor = page.next_cursor
             if cursor is None:
                 return
 
-    async def _check(self, run_id: str, bundle: Bundle) -> Verdict:
-        run, known, entries = await self._read(run_id)
+    async def _check(self, run: RunRow, bundle: Bundle) -> Verdict:
+        try:
+            run, known, entries = await self._read(run.id)
+        except RuntimeFault as fault:
+            return Verdict(run, "cannot-tell", fault.message)
         if run.pruned_at is not None:
             return Verdict(run, "skipped", f"its journal was removed at {iso(run.pruned_at)}")
         ending = await self._play(_script(run, entries, known), bundle, CHECK_S, strict=True)
@@ -145,6 +148,8 @@ class DryRuns:
         """A run with its questions and entries, all of the same moment. Raises `RuntimeFault` NOT_FOUND."""
         run = await self._journal.run(run_id)
         while run is not None:
+            if run.damage is not None:
+                raise RuntimeFault("data_folder_unusable", run.damage, session_id=run_id)
             known, entries = await self._journal.pauses(run_id), await self._journal.load(run_id)
             before, run = run, await self._journal.run(run_id)
             if run is not None and _version(run) == _version(before):
@@ -228,7 +233,8 @@ def _version(run: RunRow | None) -> tuple[object, ...]:
 def _wire(script: Script, pause: PauseRow, ending: Ending, who: str) -> dict[str, Any]:
     run = script.run
     questions = [_pause_wire(asked, who) for asked in ending.questions]
-    still_open = [_pause_wire(asked, who) for asked in sorted(script.asked.values(), key=lambda asked: asked.asked_at)]
+    asked = [one for one in script.asked.values() if not _is_given_up(one.slot, ending)]
+    still_open = [_pause_wire(one, who) for one in sorted(asked, key=lambda one: one.asked_at)]
     return {
         "session_id": run.id,
         "sessionId": run.id,
@@ -238,6 +244,10 @@ def _wire(script: Script, pause: PauseRow, ending: Ending, who: str) -> dict[str
         "questions": questions,
         "result": loads(ending.value) if ending.kind == "returned" and ending.value is not None else None,
     }
+
+
+def _is_given_up(at: SlotPath, ending: Ending) -> bool:
+    return any(at == path or is_below(at, path) for path in ending.given_up)
 
 
 def _outcome(run: RunRow, ending: Ending, waiting: Sequence[dict[str, Any]]) -> dict[str, Any]:

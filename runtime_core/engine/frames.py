@@ -93,6 +93,11 @@ class Origin:
         repo = HostRepo(self.bundle.root, self.bundle.revision, self.bundle.code)
         return await started(job.entry, lambda: self.hosts.start(repo, job, events))
 
+    def makes_calls(self, call: HandlerCall) -> bool:
+        """Whether what a call executes without a journal makes calls itself, so that they go on with it."""
+        tool = self.bundle.tools.get(call.name) if call.kind == "tool" else None
+        return call.kind == "subagent" or (tool is not None and tool.has_uses)
+
     def job(self, place: Place, params: JsonText, started_at: float) -> HandlerJob:
         tool = place.tool
         allowed = {} if tool.durable else {name: self.environment(name) for name in tool.env}
@@ -124,7 +129,7 @@ class InlineFrame:
         self._origin = origin
         self._place = place
         self._serve = serve
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[int, tuple[HandlerCall, asyncio.Task[None]]] = {}
         loop = asyncio.get_running_loop()
         self._leg: asyncio.Future[Leg] = loop.create_future()
         self._end: asyncio.Future[JsonText] = loop.create_future()
@@ -145,13 +150,18 @@ class InlineFrame:
             leg.abort("cancelled")
             raise
         finally:
-            for task in self._tasks:
+            for _, task in self._tasks.values():
                 task.cancel()
 
     def called(self, call: HandlerCall) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(call))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[call.seq] = (call, task)
+        task.add_done_callback(lambda _: self._tasks.pop(call.seq, None))
+
+    def given_up(self, seq: int) -> None:
+        call, task = self._tasks.get(seq, (None, None))
+        if call is not None and task is not None and self._origin.makes_calls(call):
+            task.cancel()
 
     async def _answer(self, call: HandlerCall) -> None:
         try:
@@ -195,6 +205,7 @@ class FrameOwner(Protocol):
     def on_returned(self, frame: DurableFrame, value: JsonText) -> None: ...
     def on_failed(self, frame: DurableFrame, failure: HandlerFailure) -> None: ...
     def on_diverged(self, frame: DurableFrame, divergence: Divergence) -> None: ...
+    def on_given_up(self, frame: DurableFrame, seq: int) -> None: ...
     def on_replayed(self, frame: DurableFrame) -> None: ...
     def on_settled(self) -> None: ...
 
@@ -294,6 +305,12 @@ class DurableFrame:
         self._asked.add(call.seq)
         self._owner.on_called(self, call)
         self._hand_out()
+
+    def given_up(self, seq: int) -> None:
+        if not self._closed:
+            self._asked.add(seq)  # a call given up while it is replayed is not made again, and its result passes
+            self._owner.on_given_up(self, seq)
+            self._hand_out()
 
     def noted(self, kind: NoteKind, value: Any) -> None:
         if not self._closed:

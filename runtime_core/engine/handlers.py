@@ -11,7 +11,7 @@ from runtime_core.engine.parking import Waits
 from runtime_core.engine.replays import Replays
 from runtime_core.engine.tasks import Tasks
 from runtime_core.hosts.base import HostUnavailable
-from runtime_core.wire.runs import Entry, SlotPath
+from runtime_core.wire.runs import Entry, SlotPath, is_below
 
 
 class Handlers:
@@ -54,11 +54,17 @@ class Handlers:
     def close(self, path: SlotPath) -> None:
         """A handler ended: whatever still goes on below it is of no use any more."""
         self._frames.pop(path).is_over = True
-        for below in [known for known in self._frames if known.startswith(f"{path}/")]:
+        for below in [known for known in self._frames if is_below(known, path)]:
             frame = self._frames.pop(below)
             frame.is_over = True
             frame.drop()
         self._waits.forget_below(path)
+        self._replays.over(path)
+
+    def give_up(self, path: SlotPath) -> None:
+        """The call at this place is waited for no more: handlers there and below it stop where they are."""
+        for known in [known for known in self._frames if known == path or is_below(known, path)]:
+            self._frames.pop(known).drop()
         self._replays.over(path)
 
     def replayed(self, frame: DurableFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,7 @@ from runtime_core.engine.quota import Quota
 from runtime_core.hosts.base import HandlerCall
 from runtime_core.spans.book import SpanBook
 from runtime_core.wire.json import JsonText
-from runtime_core.wire.runs import Entry, PauseRow, SlotPath, parent_slot, slot
+from runtime_core.wire.runs import Entry, PauseRow, SlotPath, is_below, parent_slot, slot
 
 
 class OpenCalls:
@@ -30,12 +31,34 @@ class OpenCalls:
         self._quota = quota
         self._conclusion = conclusion
         self._open: dict[SlotPath, HandlerCall] = {}
+        self._executing: dict[SlotPath, tuple[asyncio.Task[None], bool]] = {}
+        self._given_up: set[SlotPath] = set()
 
     def __len__(self) -> int:
         return len(self._open)
 
     def add(self, frame: DurableFrame, call: HandlerCall) -> None:
         self._open[slot(frame.path, call.seq)] = call
+
+    def execute(self, at: SlotPath, task: asyncio.Task[None], *, makes_calls: bool) -> None:
+        """The call is executed by this task. ``makes_calls``: what it executes makes others in its turn."""
+        self._executing[at] = task, makes_calls
+        task.add_done_callback(lambda _: self._executing.pop(at, None))
+
+    def give_up(self, path: SlotPath) -> None:
+        """The handler waits no more for the call at this place. What is in flight may end, nothing follows it."""
+        self._given_up.add(path)
+        below = [at for at in self._open if at == path or is_below(at, path)]
+        for at in below:
+            task, makes_calls = self._executing.get(at, (None, False))
+            if task is None or makes_calls:
+                del self._open[at]
+            if task is not None and makes_calls:
+                task.cancel()
+        self._spans.give_up(path, {at for at in below if at in self._open})
+
+    def is_given_up(self, at: SlotPath) -> bool:
+        return any(at == path or is_below(at, path) for path in self._given_up)
 
     def known(self, frame: DurableFrame, call: HandlerCall) -> HandlerCall | Entry | None:
         """What is open or stored where this call stands."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from runtime_core.approvals.deadlines import is_over
 from runtime_core.wire.json import JsonText, loads
-from runtime_core.wire.runs import LATEST, CallKind, Entry, PauseRow, RunStatus, SlotPath, instant
+from runtime_core.wire.runs import LATEST, CallKind, Entry, PauseRow, RunStatus, SlotPath, instant, is_below
 
 
 @dataclass(slots=True)
@@ -52,8 +52,14 @@ class Waits:
     def forget_below(self, path: SlotPath) -> None:
         """A child ended although a branch of it still waited."""
         for known in (self.pauses, self.entries, self.due):
-            for at in list(_below(path, known)):
+            for at in [at for at in known if is_below(at, path)]:
                 del known[at]
+
+    def give_up(self, path: SlotPath) -> None:
+        """The handler that made the call at this place waits for it no more: nor does anything below it."""
+        self.take(path)
+        self.forget_below(path)
+        self.known = {at: pause for at, pause in self.known.items() if at != path and not is_below(at, path)}
 
     @property
     def status(self) -> RunStatus:
@@ -67,11 +73,6 @@ class Waits:
 
     def open_pauses(self) -> Sequence[PauseRow]:
         return sorted(self.pauses.values(), key=lambda pause: (pause.asked_at, pause.id))
-
-
-def _below(path: SlotPath, slots: Iterable[SlotPath]) -> Iterator[SlotPath]:
-    prefix = f"{path}/" if path else ""
-    return (at for at in slots if at.startswith(prefix))
 
 
 SHORT_WAIT_S = 1.0

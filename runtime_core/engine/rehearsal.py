@@ -23,7 +23,7 @@ from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, Hos
 from runtime_core.journal.base import Claim
 from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import JsonText, dumps
-from runtime_core.wire.runs import PAUSE_KINDS, CallKind, Entry, PauseRow, RunRow, SlotPath, slot
+from runtime_core.wire.runs import PAUSE_KINDS, CallKind, Entry, PauseRow, RunRow, SlotPath, is_below, slot
 
 _NOT_ITS_OWN: Final = frozenset({"load-failed", "no-handler", "deadline"})
 """Failures of a handler that say nothing about what it does."""
@@ -70,7 +70,8 @@ class Ending:
     """How a dry replay ended. ``value`` by kind: returned: the result; failed and unknown: the error object.
 
     ``calls`` and ``questions`` are new ones, in the order of their slots; ``changed`` names recorded calls that were
-    made with other parameters; ``wake_at`` is when the first of its sleeps is over; ``met`` says what diverged.
+    made with other parameters; ``wake_at`` is when the first of its sleeps is over; ``met`` says what diverged;
+    ``given_up`` are the slots of calls that are waited for no more, nor is what is below them.
     """
 
     kind: Literal["returned", "failed", "waits", "diverged", "unknown"]
@@ -80,6 +81,7 @@ class Ending:
     questions: Sequence[PauseRow] = ()
     changed: Sequence[str] = ()
     wake_at: float | None = None
+    given_up: Sequence[SlotPath] = ()
 
 
 @dataclass(slots=True)
@@ -87,7 +89,14 @@ class _Found:
     calls: list[NextCall] = field(default_factory=list[NextCall])
     questions: list[PauseRow] = field(default_factory=list[PauseRow])
     changed: list[str] = field(default_factory=list[str])
-    due: list[float] = field(default_factory=list[float])
+    due: dict[SlotPath, float] = field(default_factory=dict[SlotPath, float])
+    given_up: list[SlotPath] = field(default_factory=list[SlotPath])
+
+    def give_up(self, path: SlotPath) -> None:
+        self.given_up.append(path)
+        self.calls = [call for call in self.calls if call.at != path and not is_below(call.at, path)]
+        self.questions = [one for one in self.questions if one.slot != path and not is_below(one.slot, path)]
+        self.due = {at: due for at, due in self.due.items() if at != path and not is_below(at, path)}
 
 
 class Rehearsal:
@@ -148,7 +157,7 @@ class Rehearsal:
         assert frame.caller is not None
         assert frame.call is not None
         del self._frames[frame.path]
-        for below in [path for path in self._frames if path.startswith(f"{frame.path}/")]:
+        for below in [path for path in self._frames if is_below(path, frame.path)]:
             self._frames.pop(below).drop()
         _deliver(frame.caller, frame.call, outcome)
 
@@ -208,9 +217,15 @@ class Rehearsal:
         if self._moment is not None and due <= self._moment:
             _deliver(frame, call, (True, "null"))
             return
-        self._found.due.append(due)
+        self._found.due[at] = due
         if intent is None:
             self._found.calls.append(_next(frame, call, at, due))
+
+    def on_given_up(self, frame: DurableFrame, seq: int) -> None:
+        at = slot(frame.path, seq)
+        for path in [path for path in self._frames if path == at or is_below(path, at)]:
+            self._frames.pop(path).drop()
+        self._found.give_up(at)
 
     def on_noted(self, frame: DurableFrame, kind: NoteKind, value: Any) -> None:
         if kind == "params-changed":
@@ -258,7 +273,8 @@ class Rehearsal:
             calls=sorted(found.calls, key=lambda call: _place(call.at)),
             questions=sorted(found.questions, key=lambda pause: _place(pause.slot)),
             changed=found.changed,
-            wake_at=min(found.due, default=None),
+            wake_at=min(found.due.values(), default=None),
+            given_up=found.given_up,
         )
 
     def _end(self, ending: Ending) -> None:

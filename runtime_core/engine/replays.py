@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from runtime_core.engine.frames import DurableFrame
-from runtime_core.wire.runs import Entry, SlotPath, slot
+from runtime_core.wire.runs import Entry, SlotPath, is_below, slot
 
 
 class Replays:
@@ -33,7 +33,7 @@ class Replays:
 
     def over(self, path: SlotPath) -> None:
         """A handler ended, or was not called again."""
-        self._forget({known for known in self._expected if known == path or known.startswith(f"{path}/")})
+        self._forget({known for known in self._expected if known == path or is_below(known, path)})
 
     def is_expected(self, path: SlotPath) -> bool:
         return path in self._expected

@@ -18,10 +18,11 @@ class Tasks:
     def __bool__(self) -> bool:
         return bool(self._tasks)
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._on_done)
+        return task
 
     def cancel(self) -> None:
         for task in self._tasks:

@@ -90,8 +90,11 @@ class HostLeg:
         self._events.called(call)
 
     def on_cleared(self, seq: int) -> None:
-        """The handler gave up a timer: its call stays open, but the handler no longer waits for it."""
+        """The handler gave up a call: it waits for it no more."""
+        self._is_settled = False
+        self._is_stirred = True
         self._close(seq)
+        self._events.given_up(seq)
 
     def on_note(self, message: Message) -> None:
         self._events.noted(message["kind"], loads(message["value"]))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 
 from runtime_core.wire.json import JsonText, loads
-from runtime_core.wire.runs import SPAN_VALUE_LIMIT, Entry, SlotPath, Span, parent_slot
+from runtime_core.wire.runs import SPAN_VALUE_LIMIT, Entry, SlotPath, Span, is_below, parent_slot
 
 
 class SpanBook:
@@ -56,6 +56,11 @@ class SpanBook:
 
     def cancel(self, at: SlotPath) -> None:
         self._end(at, "cancelled")
+
+    def give_up(self, path: SlotPath, kept: Container[SlotPath]) -> None:
+        """The call at this place is waited for no more: it and what is below it has ended, but for ``kept``."""
+        for at in [at for at in self._open if (at == path or is_below(at, path)) and at not in kept]:
+            self.cancel(at)
 
     def doubt(self, at: SlotPath) -> None:
         """The call may or may not have run."""

@@ -46,6 +46,11 @@ def parent_slot(path: SlotPath) -> SlotPath:
     return path.rpartition("/")[0]
 
 
+def is_below(path: SlotPath, above: SlotPath) -> bool:
+    """Whether a call was made, over however many others, by the one at ``above``; by the run itself, if that is ""."""
+    return path.startswith(f"{above}/") if above else bool(path)
+
+
 def iso(at: float | None) -> str | None:
     """Seconds since the epoch as ISO 8601 in UTC with milliseconds and ``Z``."""
     if at is None:
@@ -103,6 +108,7 @@ class RunRow:
     leg_revision: str | None = None
     resume_on: str | None = None
     pruned_at: float | None = None
+    damage: str | None = None
 
     @property
     def shown_status(self) -> str:
@@ -133,6 +139,7 @@ class RunRow:
             "finished_at": iso(self.finished_at),
             "wake_at": iso(self.wake_at),
             "pruned_at": iso(self.pruned_at),
+            **({"damage": self.damage} if self.damage is not None else {}),
         }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -256,3 +257,37 @@ def test_killed_between_answer_and_finish(tmp_path: Path, moment: int) -> None:
 
     play(look())
     assert {tool: ran(data, tool) for tool in ONCE if ran(data, tool) > 1} == {}
+
+
+def test_killed_after_a_child_was_given_up(tmp_path: Path) -> None:
+    repo, data = Repo(tmp_path / "repo"), tmp_path / "data"
+    repo.durable(
+        "clean",
+        py="""
+import asyncio
+child = asyncio.ensure_future(ctx.call_tool("child", {}))
+await ctx.call_tool("tell", {})
+child.cancel()
+await ctx.call_tool("wait", {})
+return (await ctx.request_input("Reason?"))["value"]
+""",
+        tools=("child", "tell", "wait"),
+    )
+    repo.durable("child", py='await ctx.call_tool("wait", {})\nawait ctx.call_tool("ship", {})', tools=("wait", "ship"))
+    repo.tool("tell", py="import asyncio\nawait asyncio.sleep(0.5)")
+    repo.tool("wait", py='import asyncio\nctx.log("ran wait")\nawait asyncio.sleep(2)', effect="read")
+    repo.tool("ship", py='ctx.log("ran ship")')
+    with keeper(data, repo, "start", "clean", "{}") as process:
+        while ran(data, "wait") < 2:
+            assert process.poll() is None
+            time.sleep(0.02)
+
+    async def recover() -> None:
+        async with bench(repo, data) as desk:
+            assert await desk.runtime.recover() == 1
+            (pause,) = (await desk.runtime.pending(who="ann"))["approvals"]
+            assert pause["question"] == "Reason?"
+            assert (await desk.answer(pause["session_id"], "so"))["result"] == "so"
+
+    play(recover())
+    assert (ran(data, "wait"), ran(data, "ship")) == (3, 0)

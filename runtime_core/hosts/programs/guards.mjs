@@ -79,7 +79,7 @@ class VirtualTimer {
   clear() {
     if (!this.live) return;
     this.live = false;
-    if (!this.run.dead) this.run.send({ t: 'cleared', run: this.run.id, seq: this.seq });
+    this.run.giveUp(this.seq);
   }
   ref() {
     return this;
@@ -169,6 +169,12 @@ export function refuseExit() {
   globalThis.close = refuse;
   for (const name of ['exit', 'reallyExit', 'abort']) process[name] = refuse;
   for (const name of ['alert', 'confirm', 'prompt']) delete globalThis[name];
+}
+
+/** What the engine would keep on disk for one program, which is the same for every repository. */
+export function removeStorage() {
+  for (const name of ['localStorage', 'sessionStorage', 'caches']) delete globalThis[name];
+  delete Deno.openKv;
 }
 
 export function catchUnhandled(report) {

@@ -143,6 +143,14 @@ export class Run {
     this.release();
   }
 
+  /** The handler waits for this call no more: one that was not made yet is never made. */
+  giveUp(seq) {
+    if (this.dead || this.aborted) return;
+    this.held = this.held.filter(({ made }) => made.seq !== seq);
+    this.send({ t: 'cleared', run: this.id, seq });
+    this.stir();
+  }
+
   matches(made) {
     const record = this.known.get(made.seq);
     if (!record) return true;

@@ -101,6 +101,7 @@ class RunDriver:
         self.started: dict[int, RecordedCall] = {}
         self.executing: dict[int, asyncio.Task[None]] = {}
         self.calls: list[HandlerCall] = []
+        self.given: list[int] = []
         self.notes: list[tuple[str, Any]] = []
         self.current: Leg | None = None
         self.is_timer_endless = False
@@ -163,6 +164,9 @@ class RunDriver:
 
     def diverged(self, divergence: Divergence) -> None:
         self._end(Outcome(divergence=divergence))
+
+    def given_up(self, seq: int) -> None:
+        self.given.append(seq)
 
     def replayed(self) -> None:
         self.has_replayed.set()

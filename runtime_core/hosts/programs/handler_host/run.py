@@ -132,6 +132,7 @@ class Run:
         for what in writer.lost:
             self.note("lossy", f"{kind} {name} {what}")
         self._pending[made["seq"]] = future
+        future.add_done_callback(partial(self._on_over, made["seq"]), context=contextvars.Context())
         if made["seq"] in self._recorded:
             if not self._is_pumping:
                 self._port.loop.call_soon(self.start_pump, context=contextvars.Context())
@@ -224,9 +225,13 @@ class Run:
     def _on_turn_over(self, _: asyncio.Future[None]) -> None:
         self._port.send({"t": "turn", "run": None})
 
-    def clear_timer(self, seq: int) -> None:
-        if not self.is_dead:
-            self._port.send({"t": "cleared", "run": self.id, "seq": seq})
+    def _on_over(self, seq: int, call: asyncio.Future[Any]) -> None:
+        """A call that was cancelled is waited for no more: one that was not made yet is never made."""
+        if not call.cancelled() or self.is_dead or self.is_aborted:
+            return
+        self._held = [one for one in self._held if one[0]["seq"] != seq]
+        self._port.send({"t": "cleared", "run": self.id, "seq": seq})
+        self.stir()
 
     def _ask(self, made: Message) -> None:
         self._port.send({"t": "call", "run": self.id, **made})

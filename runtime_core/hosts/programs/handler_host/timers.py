@@ -25,16 +25,13 @@ class _JournaledTimer(asyncio.TimerHandle):
         context: contextvars.Context | None,
     ) -> None:
         super().__init__(when, callback, args, loop, context or contextvars.copy_context())
-        self._run_of_timer = run
-        self._seq = run.seq
         delay = max(0.0, round(when * 1000 - run.clock, 3))
         self._call = run.call("timer", "", int(delay) if delay.is_integer() else delay)
         self._call.add_done_callback(self._on_due)
 
     def cancel(self) -> None:
-        if not self.cancelled() and not self._call.done():
-            self._run_of_timer.clear_timer(self._seq)
         super().cancel()
+        self._call.cancel()
 
     def _on_due(self, call: asyncio.Future[Any]) -> None:
         if not self.cancelled() and not call.cancelled() and call.exception() is None:
