@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -36,6 +37,7 @@ def launch(source: Source, cache_dir: Path) -> Launch:
     deno = os.path.realpath(find_deno())
     deno_dir = cache_dir / "deno"
     deno_dir.mkdir(parents=True, exist_ok=True)
+    _close_storage(deno_dir / "location_data")
     code = code_paths(source)
     folder = start_folder(source)
     closed = closed_paths(source)
@@ -56,6 +58,14 @@ def launch(source: Source, cache_dir: Path) -> Launch:
         environment(DENO_DIR=str(deno_dir), NO_COLOR="1", DENO_NO_UPDATE_CHECK="1"),
         readable,
     )
+
+
+def _close_storage(folder: Path) -> None:
+    """A file where Deno would keep ``localStorage``, in one folder for all repositories."""
+    if folder.is_dir():
+        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.touch(mode=0o400)
 
 
 def _paths(folder: Path, paths: list[str]) -> str:

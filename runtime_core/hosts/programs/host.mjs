@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describeValue, makeContext } from './context.mjs';
-import { captureOutput, catchUnhandled, refuseExit, virtualClock, virtualRandom, virtualTimers } from './guards.mjs';
+import { captureOutput, catchUnhandled, refuseExit, removeStorage, virtualClock, virtualRandom, virtualTimers } from './guards.mjs';
 import { installResolver } from './resolver.mjs';
 import { context, currentRun, Run, tick, tooLarge } from './run.mjs';
 import { CompositeCallError, errorOut, toJson } from './values.mjs';
@@ -275,6 +275,7 @@ function initialise(line) {
   virtualTimers();
   captureOutput(say);
   refuseExit();
+  removeStorage();
   catchUnhandled(unhandled);
   send({ t: 'ready', proto: PROTO, engine: 'deno', version: Deno.version.deno });
 }

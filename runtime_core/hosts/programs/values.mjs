@@ -122,7 +122,7 @@ const safeText = (value) => {
 };
 
 function thrownText(value) {
-  if (value === undefined) return 'it threw undefined';
+  if (['undefined', 'symbol', 'function'].includes(typeof value)) return `it threw ${safeText(value).slice(0, 2000)}`;
   try {
     return `it threw ${toJson(value).slice(0, 2000)}`;
   } catch {
@@ -130,19 +130,41 @@ function thrownText(value) {
   }
 }
 
-/** The message is never empty: it falls back to the name of an error, and to the JSON of what is none. */
+/** What a getter or a proxy refuses to say is not there. */
+function at(value, key) {
+  try {
+    return value[key];
+  } catch {
+    return undefined;
+  }
+}
+
+function isError(value) {
+  try {
+    return value instanceof Error || typeof value?.message === 'string';
+  } catch {
+    return typeof at(at(value, 'constructor'), 'name') === 'string';
+  }
+}
+
+/** The message is never empty: it falls back to the name of an error, and to the JSON of what is none. Never throws. */
 export function errorOut(error, { stack = true } = {}) {
   if (typeof error === 'string' && error !== '') return { name: 'Error', message: safeText(error) };
-  if (!(error instanceof Error) && typeof error?.message !== 'string') return { name: 'Error', message: thrownText(error) };
-  const name = safeText(error.name ?? '') || 'Error';
-  const out = { name, message: safeText(error.message ?? '') || name };
-  if (error.code !== undefined && error.code !== null) out.code = safeText(error.code);
-  if (error.name === 'CompositeCallError') {
-    for (const field of ['toolName', 'agentName', 'cause']) if (typeof error[field] === 'string') out[field] = error[field];
-    const { name: causeName, message, code } = Object(error.cause);
-    if (typeof code === 'string') out.cause = { name: safeText(causeName ?? 'Error'), message: safeText(message ?? ''), code: safeText(code) };
+  if (!isError(error)) return { name: 'Error', message: thrownText(error) };
+  const kind = at(at(error, 'constructor'), 'name');
+  const given = at(error, 'name') ?? kind ?? '';
+  const name = safeText(given) || 'Error';
+  const out = { name, message: safeText(at(error, 'message') ?? '') || (name === 'Error' && safeText(kind ?? '')) || name };
+  const code = at(error, 'code');
+  if (code !== undefined && code !== null) out.code = safeText(code);
+  if (given === 'CompositeCallError') {
+    for (const field of ['toolName', 'agentName', 'cause']) if (typeof at(error, field) === 'string') out[field] = at(error, field);
+    const cause = at(error, 'cause');
+    const causeCode = at(cause, 'code');
+    if (typeof causeCode === 'string') out.cause = { name: safeText(at(cause, 'name') ?? 'Error'), message: safeText(at(cause, 'message') ?? ''), code: safeText(causeCode) };
   }
-  if (stack && error.stack) out.stack = safeText(error.stack).split('\n').slice(0, 12).join('\n');
+  const trace = stack && at(error, 'stack');
+  if (trace) out.stack = safeText(trace).split('\n').slice(0, 12).join('\n');
   return out;
 }
 

@@ -57,6 +57,40 @@ def test_an_error_without_words_is_told_by_its_name_or_its_value(
     assert (failure.name, failure.message) == (name, message)
 
 
+UNREADABLE = [
+    ("ts", "class Odd extends Error { get message() { throw new Error('no') } }; throw new Odd()", "Odd"),
+    ("ts", "class Odd { get message() { throw new Error('no') } }; throw new Odd()", "Odd"),
+    ("ts", "const e = new RangeError('words'); Object.defineProperty(e, 'code', {get() { throw 1 }}); throw e", "words"),
+    ("ts", "const e = new RangeError('words'); Object.defineProperty(e, 'stack', {get() { throw 1 }}); throw e", "words"),
+    ("ts", "throw new Proxy({}, {get() { throw 1 }, getPrototypeOf() { throw 1 }, ownKeys() { throw 1 }})", "it threw (no text)"),
+    ("ts", "throw Symbol('s')", "it threw Symbol(s)"),
+    ("py", "class Odd(Exception):\n        def __str__(self): raise ValueError('no')\n    raise Odd()", "Odd"),
+    ("py", "class Odd(Exception):\n        def __str__(self): raise SystemExit(1)\n    raise Odd()", "Odd"),
+    ("py", "class Odd(Exception):\n        @property\n        def code(self): raise ValueError('no')\n    raise Odd('words')", "Odd"),
+    ("py", "class Odd(Exception): pass\n    e = Odd('words'); e.code = type('C', (), {'__str__': None})(); raise e", "Odd"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["inline", "durable", "step", "load"])
+@pytest.mark.parametrize(("kind", "body", "message"), UNREADABLE)
+def test_an_error_that_cannot_be_read_ends_its_run_at_once(
+    bench: Bench, kind: str, body: str, message: str, how: str
+) -> None:
+    source = same(f"export default async () => {{ {body} }}", f"async def handler(p, c):\n    {body}\n")[kind]
+    if how == "step":
+        source = same(
+            f"export default (p, ctx) => ctx.step('s', () => {{ {body} }})",
+            f"async def handler(p, c):\n  def work():\n    {body}\n  await c.step('s', work)\n",
+        )[kind]
+    if how == "load":
+        source = same(f"{body}; export default () => 1", f"if True:\n    {body}\n")[kind]
+    driver = bench.driver(kind, source, durable=how in {"durable", "step"})
+    failure = bench.wait(driver.leg()).failure
+    assert failure is not None
+    assert message in failure.message or (how == "load" and "Odd" in failure.message)
+    assert bench.is_alive(kind)
+
+
 def test_a_recorded_key_error_keeps_its_words(bench: Bench) -> None:
     source = "async def handler(p, c):\n    def step(): return {}['k']\n    await c.step('s', step)"
     failure = bench.wait(bench.driver("py", source).leg()).failure

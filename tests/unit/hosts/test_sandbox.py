@@ -54,6 +54,10 @@ TYPESCRIPT = {
     "worker of Node": "import { Worker } from 'node:worker_threads'; export default () => new Promise((ok, no) => { const w = new Worker('require(`node:worker_threads`).parentPort.postMessage(require(`node:fs`).readFileSync(`%OUT%/secret.txt`, `utf8`))', {eval: true}); w.on('message', ok); w.on('error', no) })",
     "user name": "import os from 'node:os'; export default async () => os.userInfo().username",
     "more rights": "export default async () => { const s = await Deno.permissions.request({name: 'read', path: '/etc'}); if (s.state !== 'granted') throw new Error(s.state); return s.state }",
+    "storage": "export default async () => localStorage.setItem('a', 'b')",
+    "storage of a session": "export default async () => sessionStorage.setItem('a', 'b')",
+    "stored answers": "export default async () => (await caches.open('a')).put('http://a/', new Response('b'))",
+    "stored keys": "export default async () => (await Deno.openKv()).set(['a'], 'b')",
 }
 
 PYTHON = {
@@ -268,6 +272,21 @@ async def handler(p, ctx):
     failure = bench.inline("py", source).failure
     assert failure is not None
     assert "Operation not permitted" in failure.message
+
+
+def test_nothing_is_kept_on_disk_for_other_repositories(tmp_path: Path) -> None:
+    """Also by what has its own global objects, and what an earlier version kept goes."""
+    kept = tmp_path / "cache" / "deno" / "location_data" / "a"
+    kept.mkdir(parents=True)
+    worker = "try { localStorage.a = 1 } catch {} caches.open('a').then((c) => c.put('http://a/', new Response('b'))).then(() => postMessage(1), () => postMessage(0))"
+    bench = Bench(tmp_path)
+    try:
+        source = f"export default () => new Promise((ok, no) => {{ const w = new Worker(URL.createObjectURL(new Blob([{json.dumps(worker)}])), {{type: 'module'}}); w.onmessage = (e) => ok(e.data); w.onerror = (e) => {{ e.preventDefault(); no(new Error(e.message)) }} }})"
+        outcome = bench.inline("ts", source)
+        assert outcome.failure is not None or outcome.result == 0
+        assert (tmp_path / "cache" / "deno" / "location_data").is_file()
+    finally:
+        bench.close()
 
 
 def test_a_python_process_runs_no_byte_code_of_a_repository_and_writes_none(tmp_path: Path) -> None:

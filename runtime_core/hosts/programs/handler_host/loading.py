@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, cast
 
 from .sources import Sources
+from .values import words
 
 Handler = Callable[..., Any]
 Form = Literal["handler", "tool", "agent"]
@@ -89,7 +90,7 @@ class Loader:
             frames = traceback.extract_tb(error.__traceback__)
             own = [frame for frame in frames if frame.filename.startswith(self._root + os.sep)]
             place = f"{own[-1].filename}:{own[-1].lineno}" if own else ""
-            text = str(error)
+            text = words(error)
         at = f" at {place.removeprefix(self._root + os.sep)}" if place else ""
         return f"{type(error).__name__}{text and ': '}{text}{at}"
 

@@ -247,6 +247,24 @@ def well_formed(text: str) -> str:
 
 
 def error_out(error: BaseException, *, stack: bool = True) -> dict[str, Any]:
+    """What can be read of an error; one that raises when it is asked is told by its class."""
+    name = type(error).__name__
+    trace = {"stack": well_formed("".join(traceback.format_exception(error)))[-4000:]} if stack else {}
+    try:
+        return _fields(error) | trace
+    except BaseException:
+        return {"name": name, "message": name} | trace
+
+
+def words(error: BaseException) -> str:
+    """Its text, empty if it cannot say it."""
+    try:
+        return str(error)
+    except BaseException:
+        return ""
+
+
+def _fields(error: BaseException) -> dict[str, Any]:
     name = error.name if isinstance(error, CallError) else type(error).__name__
     out: dict[str, Any] = {"name": name, "message": well_formed(_message(error) or name)}
     code = getattr(error, "code", None)
@@ -260,14 +278,12 @@ def error_out(error: BaseException, *, stack: bool = True) -> dict[str, Any]:
         fields = cast("Mapping[str, object]", cause)
         if isinstance(fields.get("code"), str):
             out["cause"] = {key: well_formed(str(fields.get(key, ""))) for key in ("name", "message", "code")}
-    if stack:
-        out["stack"] = well_formed("".join(traceback.format_exception(error)))[-4000:]
     return out
 
 
 def _message(error: BaseException) -> str:
     """The text of a `KeyError` is only its key, that of a `SystemExit` a number; a recorded one says its name."""
-    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else words(error)
     kind = type(error).__name__
     if not isinstance(error, KeyError | SystemExit) or not text or text.startswith(f"{kind}: "):
         return text
