@@ -61,7 +61,12 @@ def judge(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
         _check_choice(pause, value)
     elif spec.get("inputType") == "text" and spec.get("allowEdits") is not True:
         _check_text(pause, spec, value)
-    answered = replace(
+    return counted(pause, decided(pause, answer, now), run.shown_status)
+
+
+def decided(pause: PauseRow, answer: Answer, now: float) -> PauseRow:
+    """The pause as an answer closes it that is enough on its own."""
+    return replace(
         pause,
         outcome=outcome(pause.kind, pause.spec, answer.value),
         answer=answer.value,
@@ -70,7 +75,6 @@ def judge(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
         answered_by=answer.who,
         answered_at=now,
     )
-    return counted(pause, answered, run.shown_status)
 
 
 def recorded(pause: PauseRow) -> Recorded:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from runtime_core.approvals.answering import recorded
+from runtime_core.approvals.answering import decided, recorded
 from runtime_core.approvals.eligibility import pause_wire
-from runtime_core.approvals.questions import outcome
 from runtime_core.engine.divergence import find, span_name
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.failures import failure_text
@@ -83,7 +82,9 @@ class DryRuns:
         ``reason``). Raises `RuntimeFault` as `Runtime.answer` would; nothing is executed or stored.
         """
         run, known, entries = await self._read(answer.run_id)
-        pause = _decided(self._judge(run, known, answer), answer)
+        pause = self._judge(run, known, answer)
+        if pause.outcome is None:  # it takes more people: told as if this answer decided
+            pause = decided(pause, answer, time.time())
         script = _answered(run, entries, known, pause)
         try:
             bundle = await self._code(run)
@@ -205,21 +206,6 @@ def _answered(run: RunRow, entries: Sequence[Entry], known: Sequence[PauseRow], 
         return script
     done = replace(intent, state=effect.state, value=effect.value, ended_at=pause.answered_at)
     return replace(script, finished=[*script.finished, done])
-
-
-def _decided(pause: PauseRow, answer: Answer) -> PauseRow:
-    """A question that takes more people yet is taken as decided by this answer."""
-    if pause.outcome is not None:
-        return pause
-    return replace(
-        pause,
-        outcome=outcome(pause.kind, pause.spec, answer.value),
-        answer=answer.value,
-        edits=answer.edits,
-        note=answer.note,
-        answered_by=answer.who,
-        answered_at=time.time(),
-    )
 
 
 def _real(root: Path | str) -> str:
