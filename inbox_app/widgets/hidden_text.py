@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QFont, QPainter, QTextCharFormat, QTextLayout
+from PySide6.QtGui import QFont, QPainter, QTextCharFormat, QTextLayout, QTextLine
 
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import RADIUS_TAG
@@ -28,6 +28,9 @@ _MARKED: Final = re.compile(f"{_HIDDEN}|{_BLANK}{{{BLANKS_SHOWN + 1},}}")
 _HIDDEN_ONE: Final = re.compile(_HIDDEN)
 _NOTHING: Final = re.compile(f"(?:{_HIDDEN}|\\s)*")
 _PAD: Final = "\u2009"
+ISOLATE: Final = "\u2066"
+ISOLATE_END: Final = "\u2069"
+"""Between them text runs from left to right and moves nothing around it, whatever is in it."""
 TAG_FONT: Final = 11
 TAG_HEIGHT: Final = 16
 
@@ -64,7 +67,7 @@ def pieces(text: str) -> list[Piece]:
         if hit.start() > end:
             plain = text[end : hit.start()]
             found.append(Piece(plain, plain, False))
-        found.append(Piece(hit[0], f"{_PAD}{_name(hit[0])}{_PAD}", True))
+        found.append(Piece(hit[0], f"{ISOLATE}{_PAD}{_name(hit[0])}{_PAD}{ISOLATE_END}", True))
         end = hit.end()
     if end < len(text):
         found.append(Piece(text[end:], text[end:], False))
@@ -84,7 +87,7 @@ def joined(parts: list[Piece]) -> tuple[str, list[Tag]]:
     at = 0
     for piece in parts:
         if piece.marked:
-            tags.append(Tag(at, len(piece.shown)))
+            tags.append(Tag(at + len(ISOLATE), len(piece.shown) - len(ISOLATE + ISOLATE_END)))
         at += len(piece.shown)
     return "".join(piece.shown for piece in parts), tags
 
@@ -106,7 +109,7 @@ def reveal(text: str) -> str:
     """The text with its marks in angle brackets, for tool tips, accessible names and single-font labels."""
     if _is_plain(text) or _MARKED.search(text) is None:
         return text
-    return "".join(f"⟨{piece.shown.strip(_PAD)}⟩" if piece.marked else piece.text for piece in pieces(text))
+    return "".join(f"⟨{_name(piece.text)}⟩" if piece.marked else piece.text for piece in pieces(text))
 
 
 def escape_hidden(json_text: str) -> str:
@@ -153,16 +156,23 @@ def paint_tags(painter: QPainter, layout: QTextLayout, tags: list[Tag], at: QPoi
             last = min(tag.start + tag.length, line.textStart() + line.textLength())
             if first >= last:
                 continue
-            left, right = _x(line.cursorToX(first)), _x(line.cursorToX(last))
+            left, right = _ends(line, first, last - first)
             top = at.y() + line.y() + line.ascent() - theme.px(TAG_FONT) * 0.36 - height / 2
-            rect = QRectF(at.x() + min(left, right), top, abs(right - left), height)
+            rect = QRectF(at.x() + left, top, right - left, height)
             painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), RADIUS_TAG, RADIUS_TAG)
     painter.restore()
 
 
-def _x(value: object) -> float:
-    """`QTextLine.cursorToX` answers a number, or a pair of it and the position."""
-    return float(value[0] if isinstance(value, tuple) else value)  # pyright: ignore[reportArgumentType, reportUnknownArgumentType]
+def _ends(line: QTextLine, start: int, length: int) -> tuple[float, float]:
+    """Where a mark really is: cursor positions are ambiguous where the direction of the text changes."""
+    glyphs = [
+        (place.x(), place.x() + advance.x())
+        for run in line.glyphRuns(start, length)
+        for place, advance in zip(
+            run.positions(), run.rawFont().advancesForGlyphIndexes(run.glyphIndexes()), strict=True
+        )
+    ]
+    return min((left for left, _ in glyphs), default=0.0), max((right for _, right in glyphs), default=0.0)
 
 
 def _escape(hit: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from PySide6.QtCore import QPointF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QSize, Signal
 from PySide6.QtGui import QFont, QPainter, QPaintEvent, QPalette, QResizeEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QWidget
 
@@ -94,32 +94,43 @@ class MarkedLabel(PlainLabel):
         self.fitted.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        layout = self._layout(self.width(), self._lines)
+        layout, tags = self._fitted(self.width())
         painter = QPainter(self)
         painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
-        paint_tags(painter, layout, self._tags, QPointF(0, 0), self._theme)
-        last = layout.lineCount() - 1
+        paint_tags(painter, layout, tags, QPointF(0, 0), self._theme)
         for at in range(layout.lineCount()):
-            line = layout.lineAt(at)
-            if at == last and line.textStart() + line.textLength() < len(self._shown):
-                rest = self._shown[line.textStart() :].replace("\u2028", " ")
-                cut = self.fontMetrics().elidedText(rest, Qt.TextElideMode.ElideRight, self.width())
-                painter.setFont(self.font())
-                painter.drawText(QPointF(0, line.y() + line.ascent()), cut)
-            else:
-                line.draw(painter, QPointF(0, 0))
+            layout.lineAt(at).draw(painter, QPointF(0, 0))
         painter.end()
 
     @property
     def _line_height(self) -> int:
         return self._theme.px(LINE_HEIGHT[self._line_kind])
 
-    def _layout(self, width: int, lines: int | None) -> QTextLayout:
-        layout = QTextLayout(self._shown, QFont(self.font()))
+    def _fitted(self, width: int) -> tuple[QTextLayout, list[Tag]]:
+        """What is drawn: the whole text, or as much as fits and an ellipsis. A mark is never cut through."""
+        layout, tags = self._layout(width, self._lines), self._tags
+        if not self.is_cut(width):
+            return layout, tags
+        assert self._lines is not None
+        last = layout.lineAt(layout.lineCount() - 1)
+        end = last.textStart() + last.textLength()
+        while end > 0:
+            end = next((tag.start for tag in tags if tag.start < end < tag.start + tag.length), end)
+            tags = [tag for tag in tags if tag.start < end]
+            text = self._shown[:end].rstrip() + "…"
+            if self._layout(width, self._lines + 1, text, tags).lineCount() <= self._lines:
+                return self._layout(width, self._lines, text, tags), tags
+            end -= 1
+        return layout, tags
+
+    def _layout(
+        self, width: int, lines: int | None, text: str | None = None, tags: list[Tag] | None = None
+    ) -> QTextLayout:
+        layout = QTextLayout(self._shown if text is None else text, QFont(self.font()))
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         layout.setTextOption(option)
-        layout.setFormats(tag_formats(self._tags, self._theme))
+        layout.setFormats(tag_formats(self._tags if tags is None else tags, self._theme))
         layout.beginLayout()
         height = self._line_height
         count = 0

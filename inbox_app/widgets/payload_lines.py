@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, cast
 
 from inbox_app.gateway import values
-from inbox_app.widgets.hidden_text import Piece, Tag, count_hidden, joined, pieces
+from inbox_app.widgets.hidden_text import ISOLATE, ISOLATE_END, Piece, Tag, count_hidden, joined, pieces
 
 INLINE: Final = 60
 KEY_COLUMN: Final = 28
@@ -17,6 +17,12 @@ DEEPEST_INDENT: Final = 12
 _WIDE: Final = re.compile(
     "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\U0001f000-\U0003fffd]"
 )
+_RIGHT_TO_LEFT: Final = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?')
+_MOST_ISOLATED: Final = 20_000
+_BEFORE, _AFTER = Piece("", ISOLATE, False), Piece("", ISOLATE_END, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,7 @@ class Line:
     """``text`` is our indent, a key with its colon, our blanks and a value; the numbers say where each part ends.
 
     ``hidden`` counts the characters that do not show, ``length`` those of what is shown; ``is_wide`` if some take the
-    room of two.
+    room of two; ``is_mixed`` if some run from right to left: keys and values keep their places all the same.
     """
 
     text: str
@@ -34,15 +40,31 @@ class Line:
     hidden: int
     length: int
     is_wide: bool
+    is_mixed: bool
 
     def pieces(self) -> list[Piece]:
+        return [*self._name(), *self._pieces(self.text[self.pad :])]
+
+    def shown(self) -> tuple[str, list[Tag], int]:
+        """The text to lay out, its marks, and where the value begins in it."""
+        if not self.hidden and not self.is_mixed:
+            return self.text, [], self.pad
+        return *joined(self.pieces()), sum(len(piece.shown) for piece in self._name())
+
+    def _name(self) -> list[Piece]:
         text = self.text
         ours = [Piece(part, part, False) for part in (text[: self.lead], text[self.key : self.pad])]
-        return [ours[0], *pieces(text[self.lead : self.key]), ours[1], *pieces(text[self.pad :])]
+        return [ours[0], *self._pieces(text[self.lead : self.key]), ours[1]]
 
-    def shown(self) -> tuple[str, list[Tag]]:
-        """The text to lay out, and its marks."""
-        return joined(self.pieces()) if self.hidden else (self.text, [])
+    def _pieces(self, text: str) -> list[Piece]:
+        if not self.is_mixed:
+            return pieces(text)
+        found: list[Piece] = []
+        end = 0
+        for hit in _STRING.finditer(text):
+            found += [*pieces(text[end : hit.start()]), _BEFORE, *pieces(hit[0]), _AFTER]
+            end = hit.end()
+        return [*found, *pieces(text[end:])]
 
 
 def payload_lines(value: object) -> Iterator[Line]:
@@ -96,7 +118,6 @@ def _line(key: str, value: str, depth: int, column: int) -> Line:
     hidden = (count_hidden(key) if key else 0) + count_hidden(value)
     first, second = len(lead), len(lead) + len(key)
     wide = not text.isascii() and _WIDE.search(text) is not None
-    line = Line(text, first, second, second + len(pad), hidden, len(text), wide)
-    if not hidden:
-        return line
-    return Line(text, first, second, second + len(pad), hidden, len(line.shown()[0]), wide)
+    mixed = len(text) <= _MOST_ISOLATED and not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
+    line = Line(text, first, second, second + len(pad), hidden, len(text), wide, mixed)
+    return replace(line, length=len(line.shown()[0])) if hidden or mixed else line

@@ -213,15 +213,14 @@ class PayloadView(QAbstractScrollArea):
 
     def _layout_row(self, number: int, start: int, text: str) -> tuple[QTextLayout, list[Tag]]:
         """The layout of one row; marks that are cut by the row's end stay plain."""
-        line = self._lines[number]
-        all_tags = line.shown()[1]
+        _, all_tags, value_at = self._lines[number].shown()
         tags = [
             Tag(tag.start - start, tag.length)
             for tag in all_tags
             if start <= tag.start and tag.start + tag.length <= start + len(text)
         ]
         formats = tag_formats(tags, self._theme)
-        key = line.pad - start
+        key = value_at - start
         if key > 0:
             part = QTextLayout.FormatRange()
             look = QTextCharFormat()

@@ -10,7 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from inbox_app.gateway import values
 from inbox_app.theme.theme import Theme
-from inbox_app.widgets.hidden_text import count_hidden, is_blank, original, pieces, reveal, shown
+from inbox_app.widgets.hidden_text import _ends, count_hidden, is_blank, original, pieces, reveal, shown
+from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.payload_lines import payload_lines
 from inbox_app.widgets.payload_view import PayloadView
 
@@ -24,7 +25,7 @@ def test_a_character_that_does_not_show_is_marked(code: int) -> None:
     text = f"a{chr(code)}b"
     assert count_hidden(text) == 1
     assert reveal(text) == f"a⟨U+{code:04X}⟩b"
-    assert chr(code) not in shown(text)[0]
+    assert shown(text)[0] == f"a\u2066\u2009U+{code:04X}\u2009\u2069b"
 
 
 @pytest.mark.parametrize(
@@ -114,6 +115,50 @@ def test_every_character_of_a_long_line_is_in_some_row(view: PayloadView) -> Non
     view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
     assert view.verticalScrollBar().maximum() > 50
     view.viewport().repaint()
+
+
+@pytest.mark.parametrize("key", ["מפתח", "\u202egnp.exe مفتاح", "plain"])
+def test_a_key_stands_left_of_its_value_whatever_runs_from_right_to_left(view: PayloadView, key: str) -> None:
+    view.show_value({key: "ערך", "inner": {"א": "ב"}})
+    for row in range(view._row_count):
+        text, _, value_at = view._lines[row].shown()
+        layout, _ = view._layout_row(row, 0, text)
+        line = layout.lineAt(0)
+        places = [
+            min(place.x() for run in line.glyphRuns(at, length) for place in run.positions())
+            for at, length in ((0, value_at), (value_at, len(text) - value_at))
+        ]
+        assert places == sorted(places)
+        assert min(place.x() for run in line.glyphRuns(0, 1) for place in run.positions()) == 0
+    text = view._lines[1].shown()[0]
+    layout, _ = view._layout_row(1, 0, text)
+    line = layout.lineAt(0)
+    first, second = (line.glyphRuns(text.index(char), 1)[0].positions()[0].x() for char in "אב")
+    assert first < second
+    view.select_all()
+    assert values.parse(view.selected_text()) == {key: "ערך", "inner": {"א": "ב"}}
+
+
+@pytest.mark.parametrize(
+    "text", ["האם לפרסם? abc \u202eevil\u202c مرحبا", "abc \u202eevil\u202c שלום def", "\u202eab\u202c"]
+)
+@pytest.mark.parametrize("width", [600, 120])
+def test_each_mark_of_a_title_is_drawn_whole_and_over_nothing_else(
+    theme: Theme, qtbot: QtBot, text: str, width: int
+) -> None:
+    label = MarkedLabel(text, theme, "title", lines=1 if width == 120 else None)
+    qtbot.addWidget(label)
+    label.resize(width, label.heightForWidth(width))
+    layout, tags = label._fitted(width)
+    assert layout.lineCount() == 1
+    assert len(tags) == 2 if width == 600 else len(tags) < 3
+    line = layout.lineAt(0)
+    grounds = [_ends(line, tag.start, tag.length) for tag in tags]
+    for at, char in enumerate(layout.text()):
+        inside = any(tag.start <= at < tag.start + tag.length for tag in tags)
+        for run in line.glyphRuns(at, 1) if char.isprintable() else ():
+            for place in run.positions():
+                assert any(left <= place.x() < right for left, right in grounds) == inside
 
 
 def test_a_large_value_arrives_in_parts(view: PayloadView, qtbot: QtBot) -> None:
