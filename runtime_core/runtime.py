@@ -104,6 +104,7 @@ class Runtime:
             settings=self._settings,
             versions=Versions(self._data / "versions"),
             definitions=self._definitions,
+            command_homes=self._hosts.command_homes,
         )
         shelf = self._engine.shelf
         self._reading = Reading(self._journal, shelf)

@@ -103,7 +103,9 @@ class Engine:
         settings: Settings,
         versions: Versions,
         definitions: Definitions,
+        command_homes: Path,
     ) -> None:
+        self._command_homes = command_homes
         self.shelf = Shelf(versions, definitions, self._retire)
         self._definitions = definitions
         self._journal = journal
@@ -233,7 +235,7 @@ class Engine:
             return await self._own_run(place, Launch(bundle, place.tool, params, who, scope, context, run_id))
 
         trusted = partial(self._journal.is_trusted, str(bundle.root), bundle.revision)
-        shell = Shell(bundle, self._settings.shell_exec, trusted, self._commands)
+        shell = Shell(bundle, self._settings.shell_exec, trusted, self._commands, self._command_homes)
         return Calls(origin, spans, model, own_run, shell, Surface(self._definitions, origin, who, context))
 
     async def _own_run(self, place: Place, launch: Launch) -> JsonText:

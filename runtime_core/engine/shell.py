@@ -29,12 +29,16 @@ class CommandRefused(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """The commands of one repository. ``is_trusted`` is asked before every one; ``is_on``: the settings allow them."""
+    """The commands of one repository. ``is_trusted`` is asked before every one; ``is_on``: the settings allow them.
+
+    ``homes`` holds the folders that are theirs while they run.
+    """
 
     bundle: Bundle
     is_on: bool
     is_trusted: Callable[[], Awaitable[bool]]
     turns: asyncio.Semaphore
+    homes: Path
 
     async def run(self, args: JsonText) -> JsonText:
         """``{"stdout", "stderr", "exitCode", "truncated"?}``. Raises `CommandRefused`."""
@@ -42,7 +46,7 @@ class Shell:
         await self._check()
         try:
             async with self.turns:
-                result = await run_command(self.bundle.root.resolve(), folder, command, timeout_s)
+                result = await run_command(self.bundle.root.resolve(), folder, command, timeout_s, self.homes)
         except CommandUnavailable as error:
             raise CommandRefused("exec-unavailable", str(error)) from error
         found = {"stdout": result.stdout, "stderr": result.stderr, "exitCode": result.exit_code}

@@ -21,6 +21,7 @@ OUTPUT_LIMIT: Final = 1024 * 1024
 TIMED_OUT: Final = 124
 """The exit code of a command that was ended at its deadline, as ``timeout`` of coreutils has it."""
 _END_S: Final = 2.0
+_REST_S: Final = 0.3
 
 
 class CommandUnavailable(Exception):  # noqa: N818
@@ -37,15 +38,18 @@ class CommandResult:
     is_cut: bool
 
 
-async def run_command(root: Path, folder: Path, command: str, timeout_s: float) -> CommandResult:
+async def run_command(root: Path, folder: Path, command: str, timeout_s: float, homes: Path) -> CommandResult:
     """Run ``command`` in ``folder``, which is below ``root``. When this is cancelled, the command ends.
 
-    It may read what its user may, and write below ``root`` and in a temporary folder of its own, where the kernel has
-    Landlock. Raises `CommandUnavailable`.
+    It may read what its user may, and write below ``root`` and in a folder of its own in ``homes``, where the kernel
+    has Landlock. Raises `CommandUnavailable`.
     """
     if sys.platform == "win32":
         raise CommandUnavailable("Shell commands are not available on Windows in this version.")
-    own = tempfile.mkdtemp(prefix="operator-command-")
+    try:
+        own = await asyncio.to_thread(_make_home, homes)
+    except OSError as error:
+        raise CommandUnavailable(f"The command cannot get a folder in {homes}: {error.strerror}.") from error
     try:
         return await _run(str(root), own, folder, command, timeout_s)
     except OSError as error:
@@ -62,33 +66,63 @@ async def _run(root: str, own: str, folder: Path, command: str, timeout_s: float
         interpreter=[sys.executable, "-I", "-S"],
         is_trusted=True,
     )
-    pipe = asyncio.subprocess.PIPE
+    loop = asyncio.get_running_loop()
     starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(
-            *line, cwd=folder, env=_environment(own), stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
-        )
+        loop.subprocess_exec(_Command, *line, cwd=folder, env=_environment(own), start_new_session=True)
     )
     try:
-        process = await asyncio.shield(starting)
+        transport, process = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        await _end(await starting)
+        transport, process = await starting
+        await _end(transport, process)
+        transport.close()
         raise
-    assert process.stdout is not None
-    assert process.stderr is not None
-    outputs = [asyncio.ensure_future(_read(stream)) for stream in (process.stdout, process.stderr)]
     late = ""
     try:
         async with asyncio.timeout(timeout_s):
-            code = await process.wait()
+            await process.ended.wait()
     except TimeoutError:
-        code, late = TIMED_OUT, f"The command was ended after {timeout_s:g} s.\n"
+        late = f"The command was ended after {timeout_s:g} s.\n"
     finally:
-        await asyncio.shield(_end(process))
-    await asyncio.wait(outputs, timeout=_END_S)  # what left its group may hold them open for ever
-    for output in outputs:
-        output.cancel()
-    (stdout, more_out), (stderr, more_err) = [output.result() if output.done() else ("", True) for output in outputs]
-    return CommandResult(stdout, stderr + late, code, more_out or more_err)
+        await asyncio.shield(_end(transport, process))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_REST_S):  # what is out of reach may hold the outputs open for ever
+                await process.silent.wait()
+        transport.close()
+    code = transport.get_returncode()
+    code = TIMED_OUT if late or code is None else code
+    stdout, stderr = (process.kept[stream].decode("utf-8", "replace") for stream in (1, 2))
+    return CommandResult(stdout, stderr + late, code, process.is_cut)
+
+
+class _Command(asyncio.SubprocessProtocol):
+    """Takes what a command writes: it has ``ended`` when its process has, whoever still holds its outputs."""
+
+    def __init__(self) -> None:
+        self.ended = asyncio.Event()
+        self.silent = asyncio.Event()
+        self.kept = {1: bytearray(), 2: bytearray()}
+        self.is_cut = False
+        self._open = {1, 2}
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        assert isinstance(data, bytes)
+        kept = self.kept[fd]
+        self.is_cut = self.is_cut or len(kept) + len(data) > OUTPUT_LIMIT
+        kept += data[: OUTPUT_LIMIT - len(kept)]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._open.discard(fd)
+        if not self._open:
+            self.silent.set()
+
+    def process_exited(self) -> None:
+        self.ended.set()
+
+
+def _make_home(homes: Path) -> str:
+    homes.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return tempfile.mkdtemp(prefix="operator-command-", dir=homes)
 
 
 def _environment(own: str) -> dict[str, str]:
@@ -103,23 +137,14 @@ def _environment(own: str) -> dict[str, str]:
     }
 
 
-async def _read(stream: asyncio.StreamReader) -> tuple[str, bool]:
-    """The beginning of an output, and whether there was more."""
-    kept = bytearray()
-    is_cut = False
-    while data := await stream.read(65536):
-        is_cut = is_cut or len(kept) + len(data) > OUTPUT_LIMIT
-        kept += data[: OUTPUT_LIMIT - len(kept)]
-    return kept.decode("utf-8", "replace"), is_cut
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(transport: asyncio.SubprocessTransport, process: _Command) -> None:
     """End what is left of a command; `programs/shell.py` says how."""
-    assert process.stdin is not None
-    process.stdin.close()
+    stdin = transport.get_pipe_transport(0)
+    if stdin is not None:
+        stdin.close()
     try:
         async with asyncio.timeout(_END_S):
-            await process.wait()
+            await process.ended.wait()
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(transport.get_pid(), signal.SIGKILL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -40,6 +41,7 @@ class HandlerHosts:
 
     def __init__(self, cache_dir: Path, stray: Stray = _logged) -> None:
         self._cache_dir = cache_dir
+        self.command_homes = cache_dir / "commands"
         self._stray = stray
         self._remains = Remains(cache_dir / "processes")
         self._current: dict[_Key, HostProcess] = {}
@@ -64,9 +66,11 @@ class HandlerHosts:
         return await (await self._process(repo, language)).describe(entry, form)
 
     async def sweep(self) -> None:
-        """End the processes that a killed runtime has left behind."""
+        """End the processes that a killed runtime has left behind, and remove the folders of its commands."""
         if ended := await asyncio.to_thread(self._remains.sweep):
             log.warning("%d handler processes of a runtime that was killed were still there and have been ended", ended)
+        for left in (self.command_homes, self._cache_dir / "pycache"):  # byte code is of earlier versions
+            await asyncio.to_thread(shutil.rmtree, left, ignore_errors=True)
 
     async def retire(self, repo: HostRepo) -> None:
         for key in [key for key in self._current if key[0] == repo]:

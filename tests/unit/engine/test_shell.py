@@ -58,7 +58,7 @@ def _exec(tmp_path: Path, *calls: list[Any], **sandbox: Any) -> list[dict[str, A
         return True
 
     async def story() -> list[dict[str, Any]]:
-        shell = Shell(bundle, False, trusted, asyncio.Semaphore())
+        shell = Shell(bundle, False, trusted, asyncio.Semaphore(), tmp_path / "homes")
         return [json.loads(await _outcome(shell, args)) for args in calls]
 
     return play(story())
@@ -228,6 +228,43 @@ def test_a_command_has_a_deadline_and_takes_what_it_started_along(tmp_path: Path
     assert _sleepers() == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere what leaves its group is out of reach")
+def test_what_leaves_the_group_of_a_command_ends_with_it_and_holds_up_nothing(tmp_path: Path) -> None:
+    left, late = _exec(
+        tmp_path,
+        [f"setsid {SLEEP} & (setsid sh -c '{SLEEP} & {SLEEP}' &) ; echo done; sleep 0.3", {"timeout": 20_000}],
+        [f"setsid {SLEEP} & echo begun; {SLEEP}", {"timeout": 500}],
+    )
+    assert left == {"stdout": "done\n", "stderr": "", "exitCode": 0}
+    assert (late["stdout"], late["exitCode"]) == ("begun\n", 124)
+    assert _sleepers() == []
+
+
+def test_what_holds_the_outputs_open_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "programs" / "shell.py"
+    program.parent.mkdir()
+    program.write_text(
+        f"import os, time\nif not os.fork(): os.setsid(); os.execvp('sleep', {SLEEP.split()})\nos.write(1, b'done')"
+    )
+    monkeypatch.setattr(command, "PROGRAMS", program.parent)
+    try:
+        (found,) = _exec(tmp_path, ["true", {"timeout": 20_000}])
+        assert found == {"stdout": "done", "stderr": "", "exitCode": 0}
+    finally:
+        for pid in _sleepers():
+            os.kill(int(pid), 9)
+
+
+def test_the_folders_of_commands_that_were_killed_are_removed_at_the_start(tmp_path: Path) -> None:
+    left = tmp_path / "data" / "hosts" / "commands" / "operator-command-x"
+    left.mkdir(parents=True)
+
+    async def story(_: Bench) -> None:
+        assert not left.exists()
+
+    _play(_repo(tmp_path), tmp_path, story)
+
+
 def test_much_output_is_cut_and_the_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "OUTPUT_LIMIT", 1000)
     much, whole = _exec(
@@ -258,7 +295,7 @@ def test_a_killed_runtime_leaves_no_command_behind(tmp_path: Path) -> None:
     pid = os.fork()
     if pid == 0:
         try:
-            asyncio.run(run_command(tmp_path, tmp_path, f"touch begun; {SLEEP} & {SLEEP}", 60))
+            asyncio.run(run_command(tmp_path, tmp_path, f"touch begun; {SLEEP} & {SLEEP}", 60, tmp_path))
         finally:
             os._exit(1)
     _wait((tmp_path / "begun").exists)
