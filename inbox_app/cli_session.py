@@ -118,7 +118,7 @@ def log_to(data: Path) -> None:
     target = data / "logs" / "commands.log"
     with suppress(OSError):
         if data.is_dir():
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(mode=0o700, exist_ok=True)
             mode = "w" if target.exists() and target.stat().st_size > _LOG_LIMIT else "a"
             handler = logging.FileHandler(target, mode, encoding="utf-8", delay=True)
             handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

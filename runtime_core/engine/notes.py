@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from runtime_core.hosts.base import Language, NoteKind
 from runtime_core.wire.json import dumps
@@ -52,6 +54,7 @@ class HandlerLog:
     def _open(self) -> None:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.parent.chmod(0o700)
         except OSError as error:
             log.warning("%s cannot be written: %s", self._path, error)
         self._file = _File(self._path, "a", FILE_BYTES, OLD_FILES, "utf-8", delay=True, errors="backslashreplace")
@@ -59,8 +62,18 @@ class HandlerLog:
 
 
 class _File(RotatingFileHandler):
+    """Readable for its owner only: handlers write what their runs are about."""
+
+    def _open(self) -> TextIOWrapper:
+        file = open(self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=_for_owner)  # noqa: SIM115
+        return cast("TextIOWrapper", file)
+
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         """A full disk is reported by the journal; the standard handler would print to stderr for each line."""
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _text(kind: NoteKind, value: Any) -> str:

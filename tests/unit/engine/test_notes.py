@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,16 @@ def test_the_log_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(files) == 1 + notes.OLD_FILES
     assert all(file.stat().st_size <= 1000 for file in files)
     assert lines(tmp_path)[-1][3].startswith("199 ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such modes")
+def test_nobody_else_reads_the_log(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir(mode=0o755)
+    log = notes.HandlerLog(tmp_path / "logs" / "handlers.log", lambda: True)
+    log.write(None, ("t",), "log", "a text")
+    log.close()
+    assert (tmp_path / "logs").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "logs" / "handlers.log").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_log_that_cannot_be_written_stops_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
