@@ -223,6 +223,7 @@ class Runtime:
                 if time.monotonic() >= deadline or not await self._is_passing(fault, answer):
                     log.warning("%r: an answer of %r was refused: %s", answer.run_id, answer.who, fault.code)
                     raise
+            await self._journal.wake_due(time.time())
             await self._executor.advance(answer.run_id, deadline - time.monotonic())
         run = await self._executor.advance(answer.run_id, deadline - time.monotonic())
         return await self._reply(run, answer.who, pause.id)
@@ -294,8 +295,9 @@ class Runtime:
         return await self._executor.advance(row.id, wait_s)
 
     async def _is_passing(self, fault: RuntimeFault, answer: Answer) -> bool:
-        """True if the answer came while the run moves, and its question is still open."""
-        if fault.code != "not_awaiting_input" or fault.details.get("status") != "running":
+        """True if the answer came while the run moves, or its time had come, and its question is still open."""
+        moves = fault.details.get("status") == "running" or "wake_at" in fault.details
+        if fault.code != "not_awaiting_input" or not moves:
             return False
         pauses = await self._journal.pauses(answer.run_id)
         return any(pause.outcome is None and answer.pause_id in (None, pause.id) for pause in pauses)

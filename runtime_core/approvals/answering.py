@@ -37,6 +37,14 @@ def judge(run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
     waiting = [pause for pause in pauses if pause.outcome is None and not is_over(pause, now)]
     if not waiting or run.status not in _ANSWERABLE:
         raise _not_waiting(run, pauses, answer)
+    if run.wake_at is not None and run.wake_at <= now:
+        raise RuntimeFault(
+            "not_awaiting_input",
+            f"Session {run.id} does not wait for an answer in this moment: a time it waited for has come, and it goes "
+            "on with that first. Look at it again.",
+            status=run.shown_status,
+            wake_at=iso(run.wake_at),
+        )
     pause = _chosen(run, pauses, waiting, answer)
     if fingerprint(pause.kind, pause.spec) != pause.fingerprint:
         raise RuntimeFault(

@@ -59,7 +59,7 @@ def answer(
     )
     now = time.time()
     _record(db, run, pause, recorded(pause), now)
-    events(db, move(db, run.id, "runnable", now, error=None), [pause])
+    events(db, move(db, run.id, "runnable", now, error=None, wake_at=run.wake_at), [pause])
     return pause, True
 
 
@@ -70,7 +70,7 @@ def expire_due(db: Connection, now: float, recorded: Callable[[PauseRow], Record
         asked = next(pause for pause in pauses(db, run_id) if pause.id == pause_id)
         pause = close(db, asked, "expired", None, now)
         _record(db, run, pause, recorded(pause), now)
-        events(db, move(db, run_id, "runnable", now, error=None), [pause])
+        events(db, move(db, run_id, "runnable", now, error=None, wake_at=run.wake_at), [pause])
     return list(dict.fromkeys(run_id for run_id, _ in due))
 
 

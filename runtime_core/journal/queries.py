@@ -26,6 +26,7 @@ from runtime_core.wire.codes import RuntimeFault, no_session
 from runtime_core.wire.runs import (
     FINISHED,
     JOURNAL_FORMAT,
+    WAKING,
     Entry,
     Event,
     LegRow,
@@ -42,6 +43,9 @@ MAX_PAGE: Final = 1000
 
 READABLE: Final = f"journal_format <= {JOURNAL_FORMAT}"
 """Runs of a format of the future are shown, and nothing else is done with them."""
+
+ASLEEP: Final = f"FROM durable_run WHERE status IN {tuple(sorted(WAKING))} AND {READABLE}"
+"""Runs whose time wakes them. The time stays what it is while they are on their way, until they park again."""
 
 OVERDUE: Final = (
     "FROM durable_question AS question JOIN durable_run AS run ON run.id = run_id "
@@ -199,7 +203,7 @@ def runnable(db: Connection, limit: int, owners: Sequence[str]) -> list[str]:
 
 def next_wake(db: Connection) -> float | None:
     """The earliest end of a sleep, or deadline of a question that no leg is concerned with now."""
-    sleep = db.execute(f"SELECT min(wake_at) FROM durable_run WHERE wake_at IS NOT NULL AND {READABLE}").fetchone()
+    sleep = db.execute(f"SELECT min(wake_at) {ASLEEP} AND wake_at IS NOT NULL").fetchone()
     deadline = db.execute(f"SELECT expires_at {OVERDUE} ORDER BY expires_at LIMIT 1").fetchone()
     return min((row[0] for row in (sleep, deadline) if row is not None and row[0] is not None), default=None)
 

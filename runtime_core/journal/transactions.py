@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from runtime_core.journal.base import Claim, Fenced
 from runtime_core.journal.driver import Connection
-from runtime_core.journal.queries import READABLE, known_run, pauses
+from runtime_core.journal.queries import ASLEEP, READABLE, known_run, pauses
 from runtime_core.journal.rows import (
     QUESTION,
     RUN,
@@ -29,6 +29,7 @@ from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonText, dumps
 from runtime_core.wire.runs import (
     FINISHED,
+    WAKING,
     Entry,
     PauseOutcome,
     PauseRow,
@@ -46,7 +47,6 @@ KEPT_EVENTS: Final = 20_000
 """Contract decision 16 asks for the last 10,000 at least."""
 
 _SPAN_CODES: Final[Mapping[PauseOutcome, str]] = {"superseded": "pause_superseded", "cancelled": "run_cancelled"}
-_WAKING: Final = frozenset({"awaiting-input", "sleeping"})
 
 _ADD_ENTRY: Final = (
     "INSERT INTO durable_entry(run_id, path, n, kind, name, digest, state, value, started_at, ended_at, epoch) "
@@ -87,7 +87,7 @@ def create_run(db: Connection, run: RunRow) -> None:
 
 def claim(db: Connection, run_id: str, owner: str) -> Claim | None:
     rows = db.execute(
-        "UPDATE durable_run SET status = 'running', epoch = epoch + 1, lease_owner = :owner, wake_at = NULL, "
+        "UPDATE durable_run SET status = 'running', epoch = epoch + 1, lease_owner = :owner, "
         "updated_at = :now WHERE id = :id "
         f"AND {READABLE} AND (status = 'runnable' OR (status = 'running' AND lease_owner IS NOT :owner)) "
         f"RETURNING {RUN}",
@@ -142,7 +142,7 @@ def park(
         db.execute(_OLD_VOTES, (pause.id, pause.fingerprint))
         db.execute(_OPEN_QUESTION, question_values(db, pause))
     run = move(
-        db, claim.run.id, status, now, wake_at=wake_at if status in _WAKING else None, error=error, finished_at=None
+        db, claim.run.id, status, now, wake_at=wake_at if status in WAKING else None, error=error, finished_at=None
     )
     events(db, run, [*closed, *(opened or still_open[:1])])
 
@@ -208,13 +208,12 @@ def resume(db: Connection, run_id: str, revision: str | None, who: str) -> RunRo
 
 def wake_due(db: Connection, now: float) -> list[str]:
     due = db.execute(
-        f"SELECT id FROM durable_run WHERE wake_at IS NOT NULL AND wake_at <= ? AND {READABLE} "
-        "ORDER BY wake_at, id LIMIT ?",
+        f"SELECT id, wake_at {ASLEEP} AND wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at, id LIMIT ?",
         (now, WAKE_LIMIT),
     ).fetchall()
-    for (run_id,) in due:
-        events(db, move(db, run_id, "runnable", time.time()), [])
-    return [run_id for (run_id,) in due]
+    for run_id, wake_at in due:
+        events(db, move(db, run_id, "runnable", time.time(), wake_at=wake_at), [])
+    return [run_id for run_id, _ in due]
 
 
 def abandon_claims(db: Connection) -> list[str]:

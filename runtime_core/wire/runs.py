@@ -28,6 +28,8 @@ JOURNAL_FORMAT: Final = 1
 """The way calls of a run are recorded (slots, digests, error objects). Runs of a later one are left alone."""
 
 FINISHED: Final = frozenset({"completed", "failed", "cancelled", "expired"})
+WAKING: Final = frozenset({"awaiting-input", "sleeping"})
+"""A run that waits so goes on when its time has come (``wake_at``)."""
 """Statuses that never change again. ``diverged`` and ``needs-attention`` are unfinished (decision 24)."""
 
 CallKind = Literal["tool", "subagent", "input", "approval", "sleep", "timer", "step", "request", "store", "exec"]
@@ -137,7 +139,7 @@ class RunRow:
             "created_at": iso(self.created_at),
             "updated_at": iso(self.updated_at),
             "finished_at": iso(self.finished_at),
-            "wake_at": iso(self.wake_at),
+            "wake_at": iso(self.wake_at) if self.status in WAKING else None,
             "pruned_at": iso(self.pruned_at),
             **({"damage": self.damage} if self.damage is not None else {}),
         }

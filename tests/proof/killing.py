@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 
-from runtime_core.engine import driver
+from runtime_core.engine import waiting
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.wire.json import loads
 from tests.proof.authoring import Author, Program
@@ -56,7 +56,7 @@ def live(program: Program, tool: str, root: Path, data: Path, lives: int, parent
         finally:
             await stage.close()
 
-    with mock.patch.object(driver, "SHORT_WAIT_S", PARKED_S):
+    with mock.patch.object(waiting, "SHORT_WAIT_S", PARKED_S):
         try:
             parent.send(asyncio.run(go_on()))
         except Exception as error:  # noqa: BLE001 - the parent says whose it is

@@ -26,7 +26,7 @@ from runtime_core.approvals.questions import question
 from runtime_core.journal import answers, transactions
 from runtime_core.journal.base import Answer, Claim, Fenced, Journal
 from runtime_core.journal.exporting import export
-from runtime_core.journal.importing import Imported, import_runs
+from runtime_core.journal.importing import import_runs
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.fingerprint import fingerprint
@@ -94,7 +94,7 @@ class Run:
         self.asked[n].outcome = outcome
         if outcome in ("answered", "expired"):
             self.complete(n, "ok" if outcome == "answered" else "error", value)
-            self.status, self.wake_at = "runnable", None
+            self.status = "runnable"
 
     def end(self, status: str, now: float) -> None:
         for n in self.open:
@@ -171,7 +171,7 @@ class Machine(RuleBasedStateMachine):
             assert model.status != "runnable"
             return Claim(run_row(run_id), -1, owner)  # one that may never write
         assert model.status in ("runnable", "running")
-        model.status, model.wake_at = "running", None
+        model.status = "running"
         model.epoch += 1
         assert claim.epoch == model.epoch
         return replace(claim, revision=self.code)
@@ -300,6 +300,8 @@ class Machine(RuleBasedStateMachine):
             return frozenset({"pause_expired"})
         if not live or model.status not in WAITING:
             return frozenset({"not_awaiting_input", "pause_expired"})
+        if model.wake_at is not None and model.wake_at <= now:
+            return frozenset({"not_awaiting_input"})
         if n is not None and n not in live:
             return frozenset({"pause_superseded"})
         candidates = [n] if n is not None else sorted(live, key=lambda k: (live[k].at, k))
@@ -358,16 +360,21 @@ class Machine(RuleBasedStateMachine):
     def jump(self, seconds: int) -> None:
         """The clock jumps; what was due by then happens, as far as no leg is concerned with it."""
         self.now += seconds
-        due = {
-            run_id for run_id, model in self.models.items() if model.wake_at is not None and model.wake_at <= self.now
-        }
+        due = {run_id for run_id, at in self.sleepers() if at <= self.now}
         assert set(self.do(self.journal.wake_due(self.now))) == due
         for run_id in due:
-            self.models[run_id].status, self.models[run_id].wake_at = "runnable", None
+            self.models[run_id].status = "runnable"
         late = {(run_id, n) for run_id, n, deadline in self.deadlines() if deadline <= self.now}
         assert set(self.do(self.journal.expire_due(self.now, recorded))) == {run_id for run_id, _ in late}
         for run_id, n in sorted(late, key=lambda one: (self.models[one[0]].asked[one[1]].deadline, one[1])):
             self.models[run_id].close(n, "expired")
+
+    def sleepers(self) -> Sequence[tuple[str, float]]:
+        return [
+            (run_id, model.wake_at)
+            for run_id, model in self.models.items()
+            if model.wake_at is not None and model.status in ("awaiting-input", "sleeping")
+        ]
 
     def deadlines(self) -> Sequence[tuple[str, int, float]]:
         """Of questions whose runs nobody advances and no person has to make go on."""
@@ -466,7 +473,7 @@ class Machine(RuleBasedStateMachine):
             assert runs.total == len(runs.items) == sum(model.status in statuses for _, model in models)
         ready = {run_id for run_id, model in models if model.status == "runnable"}
         assert ready <= set(self.do(self.journal.runnable()))
-        times = [model.wake_at for _, model in models if model.wake_at is not None]
+        times = [at for _, at in self.sleepers()]
         times += [deadline for _, _, deadline in self.deadlines()]
         assert self.do(self.journal.next_wake()) == min(times, default=None)
 
@@ -488,14 +495,15 @@ class SqliteMachine(Machine):
     def move_house(self) -> None:
         """All runs are exported, and imported somewhere else, twice."""
         lines: list[str] = []
-        assert export(self.place / "runtime.db", [], "1", lines.append) == len(self.models)
+        assert export(self.place / "runtime.db", [], "1", lines.append).runs == len(self.models)
         self.do(self.journal.close())
         self.lives += 1
         self.place = Path(self.folder.name) / str(self.lives)
         self.place.mkdir()
         source = "".join(lines).encode()
-        for expected in (Imported(len(self.models), 0), Imported(0, len(self.models))):
-            assert import_runs(self.place / "runtime.db", io.BytesIO(source), "runs.jsonl") == expected
+        for expected in ((len(self.models), 0), (0, len(self.models))):
+            done = import_runs(self.place / "runtime.db", io.BytesIO(source), "runs.jsonl", lambda _: None)
+            assert (done.runs, done.known) == expected
         for model in self.models.values():
             model.status = "runnable" if model.status == "running" else model.status
         self.events = 0

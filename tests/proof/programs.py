@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 
-from runtime_core.engine import driver
+from runtime_core.engine import waiting
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.journal.base import Answer
 from runtime_core.runtime import Runtime
@@ -268,7 +268,7 @@ class Theatre:
                 write(repo, program, language)
         stage = Stage(folder / "data", HandlerHosts(folder / "hosts"))
         try:
-            with mock.patch.object(driver, "SHORT_WAIT_S", PARKED_S):
+            with mock.patch.object(waiting, "SHORT_WAIT_S", PARKED_S):
                 yield repo, stage
         finally:
             await stage.close()

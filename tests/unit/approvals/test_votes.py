@@ -169,14 +169,14 @@ def test_a_question_that_is_asked_again_keeps_votes_and_deadline_if_it_is_the_sa
 
     async def park(journal: SqliteJournal, *asked: PauseRow) -> None:
         claim = await claimed(journal)
-        await journal.park(claim, "awaiting-input" if asked else "sleeping", pauses=asked, wake_at=1.0)
+        await journal.park(claim, "awaiting-input" if asked else "sleeping", pauses=asked, wake_at=4e9)
 
     async def story(journal: SqliteJournal) -> None:
         await journal.create_run(run_row())
         await park(journal, first)
         await answered(journal, '"yes"', who="ann")
         for asked in ([], [again]):
-            await journal.wake_due(2.0)
+            await journal.wake_due(4e9)
             await park(journal, *asked)
         (pause,) = (await journal.pending(10, None)).items
         assert [one.who for one in pause.votes] == ([] if changed else ["ann"])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from runtime_core.engine.parking import due_time
+from runtime_core.journal.base import Answer
+from runtime_core.wire.codes import RuntimeFault
 from tests.unit.engine.workshop import Repo, bench, play
 
 
@@ -114,3 +118,73 @@ def test_times_are_read_as_the_contract_says(kind: str, args: str, due: float) -
 def test_what_is_no_time_is_refused_with_a_sentence(args: str) -> None:
     with pytest.raises(ValueError, match="sleepUntil needs"):
         due_time("sleep", args, time.time())
+
+
+RACE: Final[dict[str, dict[str, str]]] = {
+    "typescript": {
+        "ts": """
+const late = new Promise(r => setTimeout(() => r('nobody'), params.ms));
+const first = await Promise.race([ctx.requestInput('?').then(a => a.value), late]);
+return [first, (await ctx.requestInput('And now?')).value];
+"""
+    },
+    "python": {
+        "py": """
+import asyncio
+try:
+    async with asyncio.timeout(params["ms"] / 1000):
+        first = (await ctx.request_input("?"))["value"]
+except TimeoutError:
+    first = "nobody"
+return [first, (await ctx.request_input("And now?"))["value"]]
+"""
+    },
+}
+
+
+async def _overdue(repo: Repo, data: Path) -> tuple[str, str]:
+    """A run that waits for an answer and a time, which came when nobody executed; and its question."""
+    async with bench(repo, data) as desk:
+        asked = await desk.run("ask", {"ms": 1500})
+    await asyncio.sleep(1.6)
+    return asked["sessionId"], asked["outcome"]["pause_id"]
+
+
+@pytest.mark.parametrize("language", RACE)
+def test_a_time_that_has_come_goes_before_an_answer(tmp_path: Path, language: str) -> None:
+    repo, data = Repo(tmp_path / "repo"), tmp_path / "data"
+    repo.durable("ask", **RACE[language])
+
+    async def story() -> None:
+        run_id, first = await _overdue(repo, data)
+        async with bench(repo, data) as desk:
+            with pytest.raises(RuntimeFault) as refusal:
+                await desk.runtime.preview(Answer(run_id, '"me"', "ann", pause_id=first))
+            assert refusal.value.code == "not_awaiting_input"
+            if language == "python":
+                with pytest.raises(RuntimeFault) as refusal:
+                    await desk.answer(run_id, "me", pause_id=first)
+                assert refusal.value.code == "pause_superseded"
+            else:  # no promise is ever given up: whoever made it may still come back to it
+                await desk.answer(run_id, "me", pause_id=first)
+            assert (await desk.answer(run_id, "you"))["result"] == ["nobody", "you"]
+
+    play(story())
+
+
+def test_who_does_not_execute_cannot_answer_before_the_time_that_has_come(tmp_path: Path) -> None:
+    repo, data = Repo(tmp_path / "repo"), tmp_path / "data"
+    repo.durable("ask", **RACE["python"])
+
+    async def story() -> None:
+        run_id, first = await _overdue(repo, data)
+        async with bench(repo, data, execute=False) as desk:
+            with pytest.raises(RuntimeFault) as refusal:
+                await desk.runtime.answer(Answer(run_id, '"me"', "ann", pause_id=first), wait_s=0.5)
+            assert refusal.value.code == "not_awaiting_input"
+            waiting = asyncio.create_task(desk.answer(run_id, "me"))
+            async with bench(repo, data) as executor:
+                await executor.runtime.recover()
+                assert (await waiting)["result"] == ["nobody", "me"]
+
+    play(story())
