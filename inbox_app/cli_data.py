@@ -9,32 +9,43 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO
 
-from inbox_app.cli_session import DONE, Options, complain, say, say_json
+from inbox_app.cli_session import DONE, REFUSED, Options, complain, is_output, say, say_json
 from inbox_app.gateway.base import GatewayError
-from runtime_core.journal.exporting import export, whole_file
+from runtime_core.doctor.contents import first_problem
+from runtime_core.journal.exporting import Exported, export, whole_file
 from runtime_core.journal.folder import prepare
 from runtime_core.journal.importing import import_runs
 from runtime_core.wire.codes import RuntimeFault
 
 
 def export_to(options: Options, target: Path, runs: Sequence[str]) -> int:
-    """Write runs to a file, or to the standard output for ``-``."""
+    """Write runs to a file, or to the standard output for ``-``. Exit code 1 if damaged ones had to be left out."""
     with _faults():
-        if str(target) == "-":
-            count = export(_journal(options), runs, program_version(), _to_stdout)
+        if is_output(target):
+            done = export(_journal(options), runs, program_version(), _to_stdout)
         else:
-            count = _to_file(options, target, runs)
-    if str(target) == "-":
+            done = _to_file(options, target, runs)
+    if is_output(target):
         if not options.as_json:
-            complain(f"{_runs(count)} exported")
+            complain(f"{_runs(done.runs)} exported")
     elif options.as_json:
-        say_json({"file": str(target), "runs": count})
+        say_json(
+            {"file": str(target), "runs": done.runs, "unfinished": list(done.unfinished), "damaged": list(done.damaged)}
+        )
     else:
-        say([f"{_runs(count)} exported to {target}"])
-    return DONE
+        say([f"{_runs(done.runs)} exported to {target}"])
+    for run_id, problem in done.damaged.items():
+        complain(f"session {run_id} was left out: {problem}")
+    if count := len(done.unfinished):
+        they_go = "it goes" if count == 1 else "they go"
+        complain(
+            f"{_runs(count)} of the file {_have(count)} not ended. Imported elsewhere {they_go} on there as well as "
+            "here: from then on use only one of the two data folders, or cancel in one of them."
+        )
+    return REFUSED if done.damaged else DONE
 
 
-def _to_file(options: Options, target: Path, runs: Sequence[str]) -> int:
+def _to_file(options: Options, target: Path, runs: Sequence[str]) -> Exported:
     try:
         with whole_file(target) as file:
             return export(_journal(options), runs, program_version(), file.write)
@@ -50,12 +61,18 @@ def import_from(options: Options, source: Path) -> int:
     """Take runs in from a file, or from the standard input for ``-``."""
     with _faults(), _opened(source) as file:
         prepare(options.data)
-        done = import_runs(_journal(options), file, "standard input" if str(source) == "-" else str(source))
+        name = "standard input" if str(source) == "-" else str(source)
+        done = import_runs(_journal(options), file, name, first_problem)
     if options.as_json:
-        say_json({"runs": done.runs, "known": done.known})
+        say_json({"runs": done.runs, "known": done.known, "unfinished": list(done.unfinished)})
     else:
         known = f"; {_runs(done.known)} of the file {'was' if done.known == 1 else 'were'} there already"
         say([f"{_runs(done.runs)} imported" + (known if done.known else "")])
+    if count := len(done.unfinished):
+        complain(
+            f"{_runs(count)} of them {_have(count)} not ended and {'goes' if count == 1 else 'go'} on here from now "
+            "on. Where they come from they go on too: use only one of the two data folders, or cancel them in one."
+        )
     return DONE
 
 
@@ -73,6 +90,8 @@ def _journal(options: Options) -> Path:
 @contextlib.contextmanager
 def _opened(source: Path) -> Generator[IO[bytes]]:
     if str(source) == "-":
+        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None where it was closed
+            raise GatewayError("VALIDATION_ERROR", "The standard input is closed, so nothing was imported.")
         yield sys.stdin.buffer
         return
     try:
@@ -89,6 +108,10 @@ def _faults() -> Generator[None]:
         yield
     except RuntimeFault as fault:
         raise GatewayError(fault.code, fault.message, fault.details) from fault
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
 
 
 def _runs(count: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from inbox_app.cli_session import (
     command_line,
     complain,
     exit_of,
+    is_output,
     output_lost,
     say,
     say_json,
@@ -143,14 +143,14 @@ def _outcome_lines(outcome: Outcome, options: Options) -> Iterator[str]:
 
 def _export(detail: RunDetail, target: Path) -> None:
     """Write the run as JSON, whole or not at all."""
+    from runtime_core.journal.exporting import whole_file
+
     text = pretty(detail.raw) + "\n"
-    if str(target) == "-":
+    if is_output(target):
         click.echo(text, nl=False)
         return
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8", errors="backslashreplace")  # a lone surrogate stays JSON
-        part.replace(target)
+        with whole_file(target) as file:
+            file.write(text.encode(errors="backslashreplace").decode())  # a lone surrogate stays JSON
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise GatewayError("VALIDATION_ERROR", f"{target} cannot be written: {error.strerror}.") from error

@@ -174,6 +174,11 @@ def can_write() -> bool:
     return sys.stdout is not None  # pyright: ignore[reportUnnecessaryComparison]
 
 
+def is_output(target: Path) -> bool:
+    """Whether a file that was named is the standard output."""
+    return str(target) in ("-", "/dev/stdout")
+
+
 def drop_unwritten() -> None:
     """Let go of output that cannot be written, which Python would complain about once more when it ends."""
     for stream in (sys.stdout, sys.stderr):

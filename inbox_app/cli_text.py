@@ -173,10 +173,14 @@ def runs_table(runs: Sequence[Run]) -> str:
     return table(
         ["SESSION", "TOOL", "STATUS", "STARTED", "ENDED"],
         [
-            [run.id, visible(run.tool), visible(run.status), moment(run.created_at), moment(run.finished_at)]
+            [run.id, visible(run.tool), _status_word(run), moment(run.created_at), moment(run.finished_at)]
             for run in runs
         ],
     )
+
+
+def _status_word(run: Run) -> str:
+    return f"{visible(run.status)} (damaged)" if run.raw.get("damage") else visible(run.status)
 
 
 def question_lines(pause: Pause) -> Iterator[str]:
@@ -258,6 +262,8 @@ def _facts(run: Run) -> Iterator[str]:
         yield f"wakes     {moment(run.wake_at)}"
     if run.pruned_at is not None:
         yield f"pruned    {moment(run.pruned_at)}: calls, questions and answers are gone, the run and its result stay"
+    if damage := run.raw.get("damage"):
+        yield f"damaged   {visible(str(damage))}"
     yield from (f"warning   {visible(warning)}" for warning in run.warnings)
     yield f"input     {visible(dumps_for_people(run.input))}"
     if run.error is not None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import closing
+from typing import Any, Final
 
 from runtime_core.doctor.findings import Finding, ok, problem, some, warning
-from runtime_core.journal.driver import Connection
+from runtime_core.journal.driver import Connection, pragma
+from runtime_core.journal.portable import PARTS, problem_of
 from runtime_core.journal.retention import is_named
-from runtime_core.journal.schema import BLOB_COLUMNS
+from runtime_core.journal.rows import large as large_value
+from runtime_core.journal.schema import BLOB_COLUMNS, FORMAT, fresh
 from runtime_core.wire.runs import JOURNAL_FORMAT, parent_slot, slot
 
 Check = Callable[[Connection], Iterator[Finding]]
@@ -36,24 +39,53 @@ def references(db: Connection) -> Iterator[Finding]:
         yield problem("rows-lost", f"What rows belong to is missing: {lost}.", RESTORE)
 
 
-def texts(db: Connection) -> Iterator[Finding]:
-    for table, column in (*BLOB_COLUMNS, ("durable_question", "names")):
-        # As bytes, because the driver reads no row with text that is not UTF-8.
-        read = db.execute(
-            f"SELECT rowid, CAST({column} AS BLOB), json_valid({column}) FROM {table} WHERE typeof({column}) = 'text'"
-        )
-        bad = [row for row, text, is_json in read if not (is_json and _is_utf8(text))]
-        if bad:
-            rows = some([str(row) for row in bad])
-            yield problem("value-damaged", f"{column} of {table} is not JSON in row {rows}.", RESTORE)
+def rows(db: Connection) -> Iterator[Finding]:
+    """Every value is what an import would accept in its place."""
+    wrong = list(_wrong_rows(db))
+    if wrong:
+        yield problem("value-damaged", f"What is stored cannot be used: {some(sorted(set(wrong)))}.", RESTORE)
 
 
-def _is_utf8(text: bytes) -> bool:
+def _wrong_rows(db: Connection) -> Iterator[str]:
+    factory, db.text_factory = db.text_factory, bytes  # the driver reads no row with text that is not UTF-8
     try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+        for kind, part in PARTS.items():
+            whose = "question_id" if kind == "vote" else "id" if kind == "run" else "run_id"
+            large = {column for table, column in BLOB_COLUMNS if table == part.table}
+            typed = [f"typeof({column}) = 'blob'" for column in part.columns]
+            found = db.execute(f"SELECT {whose}, {', '.join(part.columns)}, {', '.join(typed)} FROM {part.table}")
+            count = len(part.columns)
+            for owner, *values in found:
+                what = _wrong(db, kind, dict(zip(part.columns, values, strict=False)), values[count:], large)
+                if what is not None:
+                    yield f"{kind} of {_shown(owner)}: {what}"
+    finally:
+        db.text_factory = factory
+
+
+def _wrong(db: Connection, kind: str, row: Mapping[str, Any], is_key: Sequence[int], large: Set[str]) -> str | None:
+    """What is wrong with a row, its texts given as bytes."""
+    fields: dict[str, Any] = {}
+    for (name, value), keyed in zip(row.items(), is_key, strict=True):
+        if keyed and name in large:
+            text = large_value(db, value)
+            if text is None:
+                return f"the large value for {name} is missing or not what was stored"
+            fields[name] = text
+        elif isinstance(value, bytes) and not keyed:
+            try:
+                fields[name] = value.decode()
+            except UnicodeDecodeError:
+                return f"{name} is not UTF-8 text"
+        elif value is not None:
+            fields[name] = value
+    if kind == "run" and fields.get("journal_format", 0) > JOURNAL_FORMAT:  # told by another check
+        return None
+    return problem_of(kind, fields)
+
+
+def _shown(owner: object) -> str:
+    return owner.decode(errors="backslashreplace") if isinstance(owner, bytes) else str(owner)
 
 
 def totals(db: Connection) -> Iterator[Finding]:
@@ -72,24 +104,45 @@ def totals(db: Connection) -> Iterator[Finding]:
 
 
 def large_values(db: Connection) -> Iterator[Finding]:
-    for table, column in BLOB_COLUMNS:
-        lost = db.execute(
-            f"SELECT rowid FROM {table} WHERE typeof({column}) = 'blob' "
-            f"AND NOT EXISTS (SELECT 1 FROM durable_blob WHERE digest = {column})"
-        ).fetchall()
-        if lost:
-            rows = some([str(row[0]) for row in lost])
-            yield problem("value-lost", f"The large value for {column} of {table} is missing in row {rows}.", RESTORE)
-    damaged: list[str] = []
     unnamed = 0
-    for digest, content, size in db.execute("SELECT digest, bytes, size FROM durable_blob"):
-        if hashlib.sha256(content).digest() != digest or len(content) != size:
-            damaged.append(bytes(digest).hex()[:12])
+    for (digest,) in db.execute("SELECT digest FROM durable_blob"):
         unnamed += not is_named(db, digest)
-    if damaged:
-        yield problem("value-damaged", f"Large values are not what was stored: {some(damaged)}.", RESTORE)
     if unnamed:
         yield ok("unnamed-values", f"{unnamed} large values are named by no row; they go when the program is idle.")
+
+
+def standing(db: Connection) -> Iterator[Finding]:
+    """A run that waits has something that can end its waiting, and what was decided reached its journal."""
+    stuck = [
+        row[0]
+        for row in db.execute(
+            "SELECT id FROM durable_run AS run WHERE (status IN ('awaiting-input', 'needs-attention') AND NOT EXISTS "
+            "(SELECT 1 FROM durable_question WHERE run_id = run.id AND outcome IS NULL)) "
+            "OR (status = 'sleeping' AND wake_at IS NULL) ORDER BY id"
+        )
+    ]
+    if stuck:
+        yield problem("nothing-to-wait-for", f"Runs wait, and nothing can wake them: {some(stuck)}.", _CANCEL)
+    lost = [
+        row[0]
+        for row in db.execute(
+            "SELECT question.id FROM durable_question AS question JOIN durable_run AS run ON run.id = run_id "
+            "WHERE outcome IN ('answered', 'refused', 'expired') AND question.kind <> 'attention' "
+            "AND run.pruned_at IS NULL AND NOT EXISTS (SELECT 1 FROM durable_entry WHERE run_id = run.id "
+            f"AND {_SLOT} = slot AND state IN ('ok', 'error')) ORDER BY question.id"
+        )
+    ]
+    if lost:
+        yield problem("decisions-lost", f"What was decided is not in the journal of its run: {some(lost)}.", _CANCEL)
+    bare = [
+        row[0]
+        for row in db.execute(
+            "SELECT id FROM durable_run AS run WHERE leg_revision IS NOT NULL AND pruned_at IS NULL AND NOT EXISTS "
+            "(SELECT 1 FROM durable_leg WHERE run_id = run.id AND revision = leg_revision) ORDER BY id"
+        )
+    ]
+    if bare:
+        yield problem("legs-lost", f"Which code recorded their calls is missing for: {some(bare)}.", _CANCEL)
 
 
 def questions(db: Connection) -> Iterator[Finding]:
@@ -145,10 +198,18 @@ def _gaps(db: Connection) -> Iterator[tuple[str, str]]:
         entries = {
             row[0] for row in db.execute("SELECT n FROM durable_entry WHERE run_id = ? AND path = ?", (run_id, path))
         }
-        for n in set(range(last)) - entries:
-            at = slot(path, n)
-            if not db.execute("SELECT 1 FROM span WHERE run_id = ? AND slot = ?", (run_id, at)).fetchone():
-                yield run_id, at
+        lead = f"{path}/" if path else ""
+        shown = {
+            row[0]
+            for row in db.execute(
+                "SELECT CAST(substr(slot, ?) AS INTEGER) FROM span WHERE run_id = ? AND slot GLOB ? || '[0-9]*' "
+                "AND instr(substr(slot, ?), '/') = 0",
+                (len(lead) + 1, run_id, lead, len(lead) + 1),
+            )
+        }
+        first = next(n for n in itertools.count() if n not in entries and n not in shown)
+        if first < last:
+            yield run_id, slot(path, first)
 
 
 def _without_caller(db: Connection) -> Iterator[tuple[str, str]]:
@@ -193,12 +254,51 @@ def summary(db: Connection) -> Iterator[Finding]:
 CHECKS: Final[tuple[Check, ...]] = (
     integrity,
     references,
-    texts,
+    rows,
     totals,
     large_values,
     questions,
+    standing,
     calls,
     newer_runs,
     room,
     summary,
 )
+
+
+def first_problem(db: Connection) -> str | None:
+    """What is wrong with the runs in a journal whose values are acceptable one by one."""
+    for check in (questions, standing, calls):
+        for finding in check(db):
+            if finding.level == "problem":
+                return finding.message
+    return None
+
+
+def schema(db: Connection, file: str) -> Iterator[Finding]:
+    """The tables, indices and triggers of a new file of the same format."""
+    found = pragma(db, "user_version")
+    with closing(fresh(found)) as new:
+        ours, right = _objects(db), _objects(new)
+    missing, more = sorted(right - ours), sorted(ours - right)
+    if missing:
+        yield problem("schema-damaged", f"{file} lacks {some(missing)}.", RESTORE)
+    elif more and found < FORMAT:
+        yield problem(
+            "schema-damaged",
+            f"{file} says that it has format {found}, but holds {some(more)}, of a later one.",
+            RESTORE,
+        )
+
+
+def _objects(db: Connection) -> set[str]:
+    """What a schema consists of, in words; the text of tables is left out, as it differs between versions of a tool."""
+    found: set[str] = set()
+    for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"):
+        if kind == "table":
+            found |= {f"{name}.{column[1]}" for column in db.execute(f'PRAGMA table_info("{name}")')}
+        elif kind == "trigger":
+            found.add(f"{kind} {name}: {sql}")
+        else:
+            found.add(f"{kind} {name}")
+    return found

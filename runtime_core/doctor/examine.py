@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from runtime_core.config import Config
 from runtime_core.doctor import contents, folder
-from runtime_core.doctor.findings import Finding, in_megabytes, ok, problem, some, warning
+from runtime_core.doctor.findings import Finding, counted, in_megabytes, ok, problem, some, warning
 from runtime_core.journal.driver import Connection, DriverError, fault, pragma
 from runtime_core.journal.look import holder, look
 from runtime_core.journal.schema import FORMAT
+from runtime_core.wire.settings import Retention
+
+_SLACK_S: Final = 86_400.0
+"""Retention may come so much later than it could."""
 
 _FOLDER_CHECKS: Final[tuple[Callable[[Path], Iterator[Finding]], ...]] = (
     folder.place,
@@ -40,10 +45,10 @@ def examine(data: Path, config: Config) -> Sequence[Finding]:
             found.append(
                 problem("unreadable", f"{error.filename or data}: {error.strerror}.", "Check its permissions.")
             )
-    return [*found, *_journal(data)]
+    return [*found, *_journal(data, config.settings.retention)]
 
 
-def _journal(data: Path) -> Iterator[Finding]:
+def _journal(data: Path, retention: Retention) -> Iterator[Finding]:
     file = data / "runtime.db"
     try:
         if not file.exists():
@@ -52,14 +57,15 @@ def _journal(data: Path) -> Iterator[Finding]:
             yield warning("journal-empty", f"{file} is empty.", "It is made anew when needed.")
         else:
             with look(file) as db:
-                yield from _contents(db, data, file)
-    except DriverError as error:
+                db.text_factory = _readable
+                yield from _contents(db, data, file, retention)
+    except (DriverError, UnicodeDecodeError) as error:
         yield _unreadable(file, error)
     except OSError as error:
         yield problem("unreadable", f"{error.filename or file}: {error.strerror}.", "Check permissions and free space.")
 
 
-def _contents(db: Connection, data: Path, file: Path) -> Iterator[Finding]:
+def _contents(db: Connection, data: Path, file: Path, retention: Retention) -> Iterator[Finding]:
     found = pragma(db, "user_version")
     tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()}
     if found > FORMAT:
@@ -69,30 +75,59 @@ def _contents(db: Connection, data: Path, file: Path) -> Iterator[Finding]:
             "Install the newer version, or choose another data folder.",
         )
         return
+    if "durable_run" not in tables and found < FORMAT:
+        yield problem("not-a-journal", f"{file} is not a journal.", "Move it away, or choose another data folder.")
+        return
+    wrong = list(contents.schema(db, str(file)))
+    if wrong:
+        yield from wrong
+        return
     if found < FORMAT:
-        if "durable_run" not in tables:
-            yield problem("not-a-journal", f"{file} is not a journal.", "Move it away, or choose another data folder.")
-        else:
-            yield warning(
-                "older-format",
-                f"{file} has format {found}; its contents are checked when it has format {FORMAT}.",
-                "It is brought there, and a copy is made, when the folder is next used, for example by: list",
-            )
+        yield warning(
+            "older-format",
+            f"{file} has format {found}; its contents are checked when it has format {FORMAT}.",
+            "It is brought there, and a copy is made, when the folder is next used, for example by: list",
+        )
         return
     yield ok("format", f"{file} has format {FORMAT} and {in_megabytes(file.stat().st_size)}.")
-    for check in (*contents.CHECKS, _moving(data), _repositories, _versions(data)):
+    told: set[Finding] = set()
+    for check in (*contents.CHECKS, _retention(retention), _moving(data), _repositories, _versions(data)):
         try:
             yield from check(db)
-        except DriverError as error:
-            yield _unreadable(file, error)
-            return
+        except Exception as error:  # noqa: BLE001 - there is no end to what a damaged file makes of a check
+            finding = _unreadable(file, error)
+            if finding not in told:
+                told.add(finding)
+                yield finding
 
 
-def _unreadable(file: Path, error: DriverError) -> Finding:
-    told = fault(file, error)
-    if told.code == "data_folder_busy":
+def _readable(text: bytes) -> str:
+    return text.decode(errors="backslashreplace")
+
+
+def _unreadable(file: Path, error: Exception) -> Finding:
+    if isinstance(error, DriverError) and fault(file, error).code == "data_folder_busy":
         return problem("locked", f"{file} is locked by another program.", "Close that program (a database browser?).")
     return problem("damaged", f"{file} cannot be read: {error}.", contents.RESTORE)
+
+
+def _retention(retention: Retention) -> contents.Check:
+    def check(db: Connection) -> Iterator[Finding]:
+        before = retention.limit(time.time() - _SLACK_S)
+        due = []
+        if before is not None:
+            due = db.execute(
+                "SELECT id FROM durable_run WHERE pruned_at IS NULL AND finished_at < ? ORDER BY finished_at", (before,)
+            ).fetchall()
+        if due:
+            yield warning(
+                "retention-due",
+                f"{counted(len(due), 'run')} ended more than retention.journal_days ago and still "
+                f"{'has its' if len(due) == 1 else 'have their'} calls: {some([row[0] for row in due])}.",
+                "They go bit by bit while the program is used, or all at once with: operator-inbox doctor --compact",
+            )
+
+    return check
 
 
 def _moving(data: Path) -> contents.Check:

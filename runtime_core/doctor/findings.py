@@ -40,5 +40,9 @@ def some(items: list[str], limit: int = 5) -> str:
     return ", ".join(items[:limit]) + more
 
 
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def in_megabytes(size: int) -> str:
     return f"{size / 1024 / 1024:,.1f} MB"

@@ -104,7 +104,7 @@ def desk(data: Path) -> Iterator[Finding]:
     try:
         with look(file) as db:
             said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    except (DriverError, OSError) as error:
+    except (DriverError, OSError, UnicodeDecodeError) as error:
         said = str(error)
     if said != "ok":
         yield problem(

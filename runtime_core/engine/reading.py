@@ -10,6 +10,7 @@ from runtime_core.dispatch.changes import span_wire
 from runtime_core.engine.divergence import recorded_by
 from runtime_core.engine.shelf import Shelf
 from runtime_core.journal.base import Journal
+from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.runs import FINISHED, Entry, LegRow, PauseRow, RunRow, RunStatus, Standing, iso
 
 _UNFINISHED: Final[Sequence[RunStatus]] = [status for status in get_args(RunStatus) if status not in FINISHED]
@@ -67,7 +68,12 @@ class Reading:
 
     async def _revisions(self, run: RunRow) -> Sequence[dict[str, Any]]:
         legs = await self._journal.legs(run.id) or [LegRow(1, run.revision, run.created_at)]
-        last = max((entry for entry in await self._journal.load(run.id) if entry.n >= 0), key=_epoch, default=None)
+        try:
+            last = max((entry for entry in await self._journal.load(run.id) if entry.n >= 0), key=_epoch, default=None)
+        except RuntimeFault as fault:  # a damaged run is shown as far as it can be
+            if fault.details.get("session_id") != run.id:
+                raise
+            last = None
         old = recorded_by(legs, last, run)
         stored = self._shelf.versions.stored()
         return [

@@ -9,7 +9,7 @@ from typing import Final
 
 from runtime_core.journal.base import Answer, Recorded
 from runtime_core.journal.driver import Connection
-from runtime_core.journal.queries import OVERDUE, known_run, pauses
+from runtime_core.journal.queries import OVERDUE, known_run, pauses, sound_run
 from runtime_core.journal.rows import ENTRY, keep, to_entry
 from runtime_core.journal.transactions import DROP_STARTED, WAKE_LIMIT, close, events, move, put_entry
 from runtime_core.wire.codes import RuntimeFault
@@ -29,7 +29,7 @@ _ANSWERED_WITH: Final = (
 def answer(
     db: Connection, answer: Answer, judge: Judge, recorded: Callable[[PauseRow], Recorded]
 ) -> tuple[PauseRow, bool]:
-    run = known_run(db, answer.run_id)
+    run = sound_run(db, answer.run_id)
     known = pauses(db, run.id)
     body = _body_digest(answer) if answer.key else None
     stored = _stored(db, known, answer, body)
@@ -94,7 +94,7 @@ def _record(db: Connection, run: RunRow, pause: PauseRow, recorded: Recorded, no
         f"SELECT {ENTRY} FROM durable_entry WHERE run_id = ? AND path = ? AND n = ?", (run.id, path, n)
     ).fetchone()
     if row is not None:
-        started = to_entry(db, row)
+        started = to_entry(db, row, run.id)
     elif pause.kind == "attention":
         raise ValueError(f"{pause.id}: the call it asks about is not in the journal")
     else:

@@ -83,6 +83,12 @@ def fault(path: Path, error: sqlite3.Error) -> RuntimeFault:
         return RuntimeFault(
             "data_folder_unusable", f"{path}: {_UNUSABLE[primary]}; nothing was stored. ({error})", file=str(path)
         )
+    if "Could not decode to UTF-8" in str(error):
+        return RuntimeFault(
+            "data_folder_unusable",
+            f"{path}: a text in it is damaged; nothing was stored. Find out which with: operator-inbox doctor",
+            file=str(path),
+        )
     return RuntimeFault("INTERNAL_ERROR", f"{path}: {type(error).__name__}: {error}; nothing was stored.")
 
 

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from runtime_core.journal.driver import Connection, DriverError, fault
 from runtime_core.journal.look import look
 from runtime_core.journal.portable import end, header, lines_of
-from runtime_core.journal.queries import known_run
+from runtime_core.journal.queries import sound_run
 from runtime_core.journal.schema import FORMAT
 from runtime_core.journal.sqlite import open_file
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.runs import iso
 
 
-def export(journal: Path, runs: Sequence[str], version: str, write: Callable[[str], object]) -> int:
-    """Write these runs, or all for none, line by line; how many they were. Raises `RuntimeFault`.
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """How many ``runs`` were written, which of them have not ended, and why others were left out, by their id."""
+
+    runs: int
+    unfinished: Sequence[str]
+    damaged: Mapping[str, str]
+
+
+def export(journal: Path, runs: Sequence[str], version: str, write: Callable[[str], object]) -> Exported:
+    """Write these runs, or all that can be read for none, line by line. Raises `RuntimeFault`.
 
     Nothing is changed, except that a file of an older format is brought to the present one first.
     """
@@ -35,24 +46,35 @@ def export(journal: Path, runs: Sequence[str], version: str, write: Callable[[st
             return _write(db, runs, version, write)
     except DriverError as error:
         raise fault(journal, error) from error
-    except LookupError as error:
-        raise RuntimeFault(
-            "data_folder_unusable", f"{journal} is damaged: {error}. See: operator-inbox doctor"
-        ) from error
 
 
-def _write(db: Connection, runs: Sequence[str], version: str, write: Callable[[str], object]) -> int:
+def _write(db: Connection, runs: Sequence[str], version: str, write: Callable[[str], object]) -> Exported:
     for run_id in runs:
-        known_run(db, run_id)
+        sound_run(db, run_id)
     write(header(version, iso(time.time()) or "") + "\n")
     count = lines = 0
+    unfinished: list[str] = []
+    damaged: dict[str, str] = {}
     for run_id in dict.fromkeys(runs) or _all(db):
-        for line in lines_of(db, run_id):
+        try:
+            found = list(lines_of(db, run_id))
+        except (RuntimeFault, DriverError) as error:
+            if runs or getattr(error, "sqlite_errorcode", None) is not None:  # the file as a whole cannot be read
+                raise
+            damaged[run_id] = str(error)
+            continue
+        for line in found:
             write(line + "\n")
-            lines += 1
+        lines += len(found)
         count += 1
+        if _is_unfinished(db, run_id):
+            unfinished.append(run_id)
     write(end(count, lines) + "\n")
-    return count
+    return Exported(count, unfinished, damaged)
+
+
+def _is_unfinished(db: Connection, run_id: str) -> bool:
+    return bool(db.execute("SELECT finished_at IS NULL FROM durable_run WHERE id = ?", (run_id,)).fetchone()[0])
 
 
 def _all(db: Connection) -> Iterator[str]:
@@ -62,7 +84,16 @@ def _all(db: Connection) -> Iterator[str]:
 
 @contextmanager
 def whole_file(target: Path) -> Generator[IO[str]]:
-    """A file for its owner's eyes that appears, replacing what was there, when all of it is on the disk."""
+    """A file that appears, replacing what was there, when all of it is on the disk; a new one is for its owner's eyes.
+
+    Links are followed. What is no file, a device or a pipe, is written into.
+    """
+    mode = target.stat().st_mode if target.exists() else None
+    if mode is not None and not stat.S_ISREG(mode):
+        with target.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        return
+    target = target.resolve()
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -70,6 +101,8 @@ def whole_file(target: Path) -> Generator[IO[str]]:
             yield file
             file.flush()
             os.fsync(descriptor)
+        if mode is not None:
+            part.chmod(stat.S_IMODE(mode))
         part.replace(target)
         _sync(target.parent)
     finally:

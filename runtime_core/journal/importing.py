@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -30,14 +30,25 @@ _JSON_COLUMNS: Final = frozenset({"params", "context", "result", "error", "value
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """``runs`` were taken in, ``known`` were there already, with the same content."""
+    """``runs`` were taken in, ``known`` were there already, with the same content.
+
+    ``unfinished``: the ids of those that were taken in and have not ended.
+    """
 
     runs: int
     known: int
+    unfinished: Sequence[str] = ()
 
 
-def import_runs(journal: Path, source: IO[bytes], name: str) -> Imported:
-    """Take in every run of a file, called ``name`` in what is said about it. Raises `RuntimeFault`, then nothing is."""
+Judge = Callable[[Connection], str | None]
+"""What is wrong with the runs in a journal, as a sentence."""
+
+
+def import_runs(journal: Path, source: IO[bytes], name: str, judge: Judge) -> Imported:
+    """Take in every run of a file, called ``name`` in what is said about it. Raises `RuntimeFault`, then nothing is.
+
+    ``judge`` sees the runs of the file, alone, when each of its lines is acceptable.
+    """
     with (
         closing(open_file(journal)) as db,
         tempfile.TemporaryDirectory(dir=journal.parent, prefix=".import-") as folder,
@@ -46,9 +57,13 @@ def import_runs(journal: Path, source: IO[bytes], name: str) -> Imported:
         try:
             with closing(_staging(staged)) as staging:
                 _stage(staging, source, name)
+                problem = judge(staging)
+            if problem is not None:
+                raise RuntimeFault("VALIDATION_ERROR", f"{name}: {problem} Nothing was imported.")
             db.execute("ATTACH ? AS new", (str(staged),))
             known = _compare(db, name)
-            return Imported(_take_in(db, name), known)
+            taken = _take_in(db, name)
+            return Imported(len(taken), known, [run_id for run_id, is_open in taken if is_open])
         except DriverError as error:
             raise fault(journal, error) from error
 
@@ -173,7 +188,8 @@ def _compare(db: Connection, name: str) -> int:
     return len(known)
 
 
-def _take_in(db: Connection, name: str) -> int:
+def _take_in(db: Connection, name: str) -> Sequence[tuple[str, bool]]:
+    """The ids of the runs that are new here, and whether they have not ended."""
     try:
         db.execute("BEGIN IMMEDIATE")
         db.execute("INSERT OR IGNORE INTO main.durable_blob SELECT * FROM new.durable_blob")
@@ -183,7 +199,9 @@ def _take_in(db: Connection, name: str) -> int:
                 f"INSERT INTO main.{part.table}({columns}) SELECT {columns} FROM new.{part.table} "
                 f"WHERE {_OF_TAKEN.get(kind, 'run_id IN taken')} ORDER BY rowid"
             )
-        count: int = db.execute("SELECT count(*) FROM taken").fetchone()[0]
+        taken = db.execute(
+            "SELECT id, finished_at IS NULL FROM main.durable_run WHERE id IN taken ORDER BY id"
+        ).fetchall()
         db.execute(_TELL, {"now": time.time()})
         db.execute("DELETE FROM main.durable_event WHERE id <= (SELECT max(id) FROM durable_event) - ?", (KEPT_EVENTS,))
         db.execute("COMMIT")
@@ -192,7 +210,7 @@ def _take_in(db: Connection, name: str) -> int:
         raise RuntimeFault(
             "VALIDATION_ERROR", f"{name} does not fit what is in this data folder ({error}). Nothing was imported."
         ) from error
-    return count
+    return taken
 
 
 _OF_TAKEN: Final = {

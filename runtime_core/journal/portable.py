@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any, Final, cast, get_args
 
 from runtime_core.journal.driver import Connection
+from runtime_core.journal.rows import damaged, large
 from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import JsonError, JsonText, dumps, loads
-from runtime_core.wire.runs import FINISHED, JOURNAL_FORMAT, CallKind, PauseOutcome, RunStatus, SpanState
+from runtime_core.wire.runs import FINISHED, JOURNAL_FORMAT, LATEST, CallKind, PauseOutcome, RunStatus, SpanState
 
 FORMAT: Final = 1
 """Of the file. It says nothing about the format of the journal it comes from or goes to."""
@@ -80,8 +81,12 @@ def _whole(value: Any) -> str | None:
     return None if type(value) is int and abs(value) < 2**63 else "must be a whole number"
 
 
+def _count(value: Any) -> str | None:
+    return _whole(value) or (None if value >= 0 else "must not be negative")
+
+
 def _time(value: Any) -> str | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LATEST:
         return None
     return "must be a time in seconds"
 
@@ -110,7 +115,7 @@ PARTS: Final[Mapping[str, Part]] = {
             "leg_revision?": _text,
             "resume_on?": _text,
             "status": _one_of(*get_args(RunStatus)),
-            "epoch": _whole,
+            "epoch": _count,
             "params": _json,
             "created_by": _text,
             "created_at": _time,
@@ -123,12 +128,12 @@ PARTS: Final[Mapping[str, Part]] = {
             "result?": _json,
             "error?": _object,
             "seed?": _text,
-            "journal_format": _whole,
+            "journal_format": _count,
             "pruned_at?": _time,
         },
         "id = ?",
     ),
-    "leg": Part("durable_leg", {"run_id": _name, "epoch": _whole, "revision": _text, "at": _time}),
+    "leg": Part("durable_leg", {"run_id": _name, "epoch": _count, "revision": _text, "at": _time}),
     "entry": Part(
         "durable_entry",
         {
@@ -142,7 +147,7 @@ PARTS: Final[Mapping[str, Part]] = {
             "value?": _json,
             "started_at": _time,
             "ended_at?": _time,
-            "epoch": _whole,
+            "epoch": _count,
         },
     ),
     "question": Part(
@@ -218,28 +223,20 @@ def end(runs: int, lines: int) -> JsonText:
 
 
 def lines_of(db: Connection, run_id: str, schema: str = "main") -> Iterator[JsonText]:
-    """A run and its parts, in a fixed order; equal lines are equal runs."""
+    """A run and its parts, in a fixed order; equal lines are equal runs. Raises `RuntimeFault` if it is damaged."""
     for kind, part in PARTS.items():
         which = part.rows.format(schema=schema)
         found = db.execute(f"SELECT {', '.join(part.columns)} FROM {schema}.{part.table} WHERE {which}", (run_id,))
         for row in found.fetchall():
-            fields = {
-                name: _large(db, value, schema) if isinstance(value, bytes) else value
-                for name, value in zip(part.columns, row, strict=True)
-                if value is not None
-            }
+            values = [large(db, value, schema) if isinstance(value, bytes) else value for value in row]
+            if any(value is None and key is not None for value, key in zip(values, row, strict=True)):
+                raise damaged(run_id)
+            fields = {name: value for name, value in zip(part.columns, values, strict=True) if value is not None}
             if fields.get("status") == "running":
                 fields["status"] = "runnable"
             yield dumps({"type": kind, **fields})
             if kind == "run" and "pruned_at" in fields:  # what may be left of it is about to go
                 return
-
-
-def _large(db: Connection, key: bytes, schema: str) -> str:
-    row = db.execute(f"SELECT bytes FROM {schema}.durable_blob WHERE digest = ?", (key,)).fetchone()
-    if row is None:
-        raise LookupError(f"the large value {key.hex()} is missing")
-    return cast("bytes", row[0]).decode()
 
 
 def problem_of(kind: str, fields: Mapping[str, Any]) -> str | None:

@@ -15,7 +15,8 @@ from runtime_core.journal.rows import (
     QUESTION,
     RUN,
     SPAN,
-    fetch,
+    damaged,
+    readable,
     to_entry,
     to_event,
     to_pause,
@@ -59,6 +60,14 @@ runs that only a person can make go on."""
 def run(db: Connection, run_id: str) -> RunRow | None:
     row = db.execute(f"SELECT {RUN} FROM durable_run WHERE id = ?", (run_id,)).fetchone()
     return to_run(db, row) if row else None
+
+
+def sound_run(db: Connection, run_id: str) -> RunRow:
+    """A known run with which something may be done. Raises `RuntimeFault`."""
+    found = known_run(db, run_id)
+    if found.damage is not None:
+        raise damaged(run_id)
+    return found
 
 
 def known_run(db: Connection, run_id: str) -> RunRow:
@@ -105,7 +114,7 @@ def entries(db: Connection, run_id: str) -> list[Entry]:
         f"SELECT {ENTRY} FROM durable_entry WHERE run_id = ? ORDER BY state = 'started', id",
         (run_id,),
     )
-    return [to_entry(db, row) for row in rows.fetchall()]
+    return [to_entry(db, row, run_id) for row in rows.fetchall()]
 
 
 def pauses(db: Connection, run_id: str) -> list[PauseRow]:
@@ -119,7 +128,7 @@ def _with_votes(db: Connection, pause: PauseRow) -> PauseRow:
     rows = db.execute(
         "SELECT who, value, edits, note, at FROM durable_vote WHERE question_id = ? ORDER BY at, rowid", (pause.id,)
     )
-    return replace(pause, votes=tuple(Vote(*fetch(db, row)) for row in rows.fetchall()))
+    return replace(pause, votes=tuple(Vote(*readable(db, row, pause.run_id)[0]) for row in rows.fetchall()))
 
 
 def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:

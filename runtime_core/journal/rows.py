@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast
 
 from runtime_core.journal.driver import Connection
+from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import Entry, Event, PauseRow, RunRow, Span
 
@@ -47,13 +48,43 @@ def keep(db: Connection, value: JsonText | None) -> Stored:
     return digest
 
 
-def fetch(db: Connection, row: Iterable[Any]) -> list[Any]:
-    """The row with every key of a large value replaced by the value."""
-    return [_large(db, item) if isinstance(item, bytes) else item for item in row]
+def large(db: Connection, digest: bytes, schema: str = "main") -> JsonText | None:
+    """The large value with this key; None if it is missing or not what was stored."""
+    row = db.execute(f"SELECT CAST(bytes AS BLOB) FROM {schema}.durable_blob WHERE digest = ?", (digest,)).fetchone()
+    if row is None or hashlib.sha256(row[0]).digest() != digest:
+        return None
+    return cast("bytes", row[0]).decode()
 
 
-def _large(db: Connection, digest: bytes) -> JsonText:
-    return db.execute("SELECT bytes FROM durable_blob WHERE digest = ?", (digest,)).fetchone()[0].decode()
+def damaged(run_id: str) -> RuntimeFault:
+    return RuntimeFault(
+        "data_folder_unusable",
+        f"Session {run_id} is damaged: a large value of it is missing or not what was stored. It cannot go on and can "
+        "be cancelled; other sessions are not concerned. Restore a copy of the data folder to have it back.",
+        session_id=run_id,
+    )
+
+
+def fetch(db: Connection, row: Iterable[Any], run_id: str) -> list[Any]:
+    """The row with every key of a large value replaced by the value. Raises `RuntimeFault` if one is damaged."""
+    values, problem = readable(db, row, run_id)
+    if problem is not None:
+        raise problem
+    return values
+
+
+def readable(db: Connection, row: Iterable[Any], run_id: str) -> tuple[list[Any], RuntimeFault | None]:
+    """As `fetch`, for what is only shown: a damaged value is replaced by words about it, and it is told."""
+    problem = None
+    values: list[Any] = []
+    for item in row:
+        value = large(db, item) if isinstance(item, bytes) else item
+        if isinstance(item, bytes) and value is None:
+            problem = damaged(run_id)
+            words = problem.message
+            value = dumps({"code": "value-damaged", "message": words, "question": words, "inputType": "text"})
+        values.append(value)
+    return values, problem
 
 
 def run_values(db: Connection, run: RunRow) -> tuple[Any, ...]:
@@ -125,24 +156,27 @@ def span_values(span: Span) -> tuple[Any, ...]:
     )
 
 
-def to_run(db: Connection, row: Iterable[Any]) -> RunRow:
-    return RunRow(*fetch(db, row))
+def to_run(db: Connection, row: Sequence[Any]) -> RunRow:
+    """Readable even if it is damaged: see ``damage``."""
+    values, problem = readable(db, row, row[0])
+    return RunRow(*values, damage=problem.message if problem is not None else None)
 
 
-def to_pause(db: Connection, row: Iterable[Any]) -> PauseRow:
-    values = fetch(db, row)
+def to_pause(db: Connection, row: Sequence[Any]) -> PauseRow:
+    """Readable even if it is damaged: then its spec does not fit its fingerprint, and it takes no answer."""
+    values, _ = readable(db, row, row[1])
     values[5] = tuple(cast("list[str]", loads(values[5])))
     return PauseRow(*values)
 
 
-def to_entry(db: Connection, row: Iterable[Any]) -> Entry:
-    return Entry(*fetch(db, row))
+def to_entry(db: Connection, row: Iterable[Any], run_id: str) -> Entry:
+    return Entry(*fetch(db, row, run_id))
 
 
 def to_span(row: Iterable[Any]) -> Span:
     return Span(*row)
 
 
-def to_event(db: Connection, row: Iterable[Any]) -> Event:
-    seq, run_id, kind, body, at = fetch(db, row)
+def to_event(db: Connection, row: Sequence[Any]) -> Event:
+    (seq, run_id, kind, body, at), _ = readable(db, row, row[1])
     return Event(seq, run_id, kind, cast("dict[str, Any]", loads(body)), at)

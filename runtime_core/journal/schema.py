@@ -287,6 +287,16 @@ def migrate(db: Connection, path: Path, migrations: Sequence[Migration] = MIGRAT
         rollback(db)
 
 
+def fresh(number: int) -> Connection:
+    """An empty journal of this format, in memory."""
+    from sqlite_utils import Database
+
+    db = Database(memory=True, execute_plugins=False)
+    for migration in MIGRATIONS[:number]:
+        migration(db)
+    return db.conn
+
+
 def make_shrinkable(db: Connection) -> None:
     """Write the file anew, without free pages and so that it can give back later ones. Nobody else may use it then."""
     db.execute("PRAGMA auto_vacuum=INCREMENTAL")

@@ -13,11 +13,12 @@ from typing import Any, Final
 
 from runtime_core.journal.base import Claim, Fenced
 from runtime_core.journal.driver import Connection
-from runtime_core.journal.queries import ASLEEP, READABLE, known_run, pauses
+from runtime_core.journal.queries import ASLEEP, READABLE, known_run, pauses, sound_run
 from runtime_core.journal.rows import (
     QUESTION,
     RUN,
     SPAN,
+    damaged,
     keep,
     marks,
     question_values,
@@ -96,6 +97,8 @@ def claim(db: Connection, run_id: str, owner: str) -> Claim | None:
     if not rows:
         return None
     run = to_run(db, rows[0])
+    if run.damage is not None:
+        raise damaged(run_id)
     return Claim(run, run.epoch, owner)
 
 
@@ -186,7 +189,7 @@ def cancel(db: Connection, run_id: str, who: str) -> RunRow:
 
 
 def resume(db: Connection, run_id: str, revision: str | None, who: str) -> RunRow:
-    run = known_run(db, run_id)
+    run = sound_run(db, run_id)
     open_pauses = [pause for pause in pauses(db, run_id) if pause.outcome is None]
     stuck = [pause for pause in open_pauses if pause.slot.startswith("-")]
     is_other = revision is not None or run.resume_on is not None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
+import stat
 import sys
 from pathlib import Path
 
@@ -29,8 +32,14 @@ def test_a_run_moves_to_another_folder_and_is_answered_there(desk: Desk, waiting
     assert (exported.code, exported.out) == (0, f"1 run exported to {file}\n")
     assert file.stat().st_mode & 0o777 == 0o600
     other = Desk(desk.home, tmp_path / "other")
-    assert other("import", file).out == "1 run imported\n"
-    assert other("import", file, "--json").json == {"runs": 0, "known": 1}
+    assert "1 run of the file has not ended." in exported.err
+    assert "use only one of the two data folders" in exported.err
+    imported = other("import", file)
+    assert imported.out == "1 run imported\n"
+    assert "1 run of them has not ended and goes on here from now on." in imported.err
+    assert "use only one of the two data folders" in imported.err
+    again = other("import", file, "--json")
+    assert (again.json, again.err) == ({"runs": 0, "known": 1, "unfinished": []}, "")
     assert other("answer", waiting, "staging", "--json").code in (0, 3)
     refused = other("import", file, "--json")
     assert (refused.code, refused.error["code"]) == (1, "VALIDATION_ERROR")
@@ -40,7 +49,7 @@ def test_a_run_moves_to_another_folder_and_is_answered_there(desk: Desk, waiting
 
 def test_through_a_pipe_into_a_folder_that_a_window_has_open(desk: Desk, waiting: str, tmp_path: Path) -> None:
     exported = desk("export", "-", "--run", waiting)
-    assert exported.err == "operator-inbox: 1 run exported\n"
+    assert exported.err.startswith("operator-inbox: 1 run exported\n")
     lines = [loads(line) for line in exported.out.splitlines()]
     assert [line["type"] for line in lines if isinstance(line, dict)][:2] == ["header", "run"]
     other = Desk(desk.home, tmp_path / "other")
@@ -71,6 +80,48 @@ def test_a_file_that_cannot_be_written_is_named(desk: Desk, waiting: str, tmp_pa
     assert f"{tmp_path / 'no' / 'runs.jsonl'} cannot be written: No such file or directory." in refused.err
     assert desk("export", tmp_path / "runs.jsonl", "--run", "dur_x").code == 1
     assert [path.name for path in tmp_path.iterdir() if "runs" in path.name] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="devices are other ones there")
+@pytest.mark.parametrize("command", [("export",), ("show", "SESSION", "--export", "json")])
+def test_what_is_no_file_stays_what_it_is(desk: Desk, waiting: str, tmp_path: Path, command: tuple[str, ...]) -> None:
+    words = [waiting if word == "SESSION" else word for word in command]
+    full = desk(*words, "/dev/full", "--json")
+    assert (full.code, full.error["code"]) == (1, "VALIDATION_ERROR")
+    assert "/dev/full cannot be written: No space left on device." in full.error["message"]
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+    assert desk(*words, "/dev/null").code == 0
+    assert waiting in desk(*words, "/dev/stdout").out
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+    assert desk(*words, link).code == 0
+    assert link.is_symlink()
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_damaged_value_concerns_its_run_only(desk: Desk, waiting: str, tmp_path: Path) -> None:
+    large = json.dumps({"release_id": "rel-481", "note": "x" * 80_000})
+    hurt = desk("run", SAMPLE, "release_to_environment", "--input", large, "--json").json["sessionId"]
+    db = sqlite3.connect(desk.data / "runtime.db", isolation_level=None)
+    db.execute("UPDATE durable_blob SET bytes = x'ff' || substr(bytes, 2)")
+    assert db.execute("SELECT typeof(params) FROM durable_run WHERE id = ?", (hurt,)).fetchone() == ("blob",)
+    db.close()
+    listed = desk("list", "--runs")
+    assert (listed.code, listed.err) == (0, "")
+    assert [line.split()[0] for line in listed.out.splitlines() if "(damaged)" in line] == [hurt]
+    shown = desk("show", hurt)
+    assert (shown.code, f"Session {hurt} is damaged" in shown.out) == (0, True)
+    refused = desk("answer", hurt, "staging", "--json")
+    assert (refused.code, refused.error["code"]) == (1, "data_folder_unusable")
+    assert f"Session {hurt} is damaged: a large value of it is missing" in refused.error["message"]
+    exported = desk("export", tmp_path / "runs.jsonl")
+    assert (exported.code, exported.out.startswith("1 run exported")) == (1, True)
+    assert f"session {hurt} was left out: Session {hurt} is damaged" in exported.err
+    assert desk("export", "-", "--run", hurt, "--json").error["details"] == {"session_id": hurt}
+    assert f"run of {hurt}: the large value for params is missing or not what was stored" in desk("doctor").out
+    cancelled = desk("cancel", hurt)
+    assert (cancelled.code, cancelled.err) == (0, "")
+    assert desk("answer", waiting, "staging").code in (0, 3)
 
 
 def test_the_doctor_finds_a_folder_in_order_and_a_damaged_one_not(desk: Desk, waiting: str) -> None:

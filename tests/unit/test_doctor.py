@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -23,6 +24,7 @@ from runtime_core.journal.driver import connect
 from runtime_core.journal.schema import FORMAT
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.json import dumps
 from runtime_core.wire.runs import Span
 from runtime_core.wire.settings import Retention, Settings
 from tests.unit.journal.stories import answered, asking, claimed, pause_row, play, run_row, step
@@ -113,13 +115,21 @@ Damage = tuple[str, str, str]
         ("UPDATE durable_count SET n = 7 WHERE name = 'completed'", "totals-wrong", "completed: 7 instead of 1"),
         ("DELETE FROM durable_count", "totals-wrong", "open questions: 0 instead of 1"),
         ("DELETE FROM durable_run WHERE id = 'dur_waits'", "rows-lost", "5 of durable_entry in durable_run"),
-        ("DELETE FROM durable_blob", "value-lost", "for value of durable_entry is missing in row "),
-        ("UPDATE durable_blob SET bytes = x'00'", "value-damaged", "not what was stored"),
-        ("UPDATE durable_run SET params = '{' WHERE id = 'dur_waits'", "value-damaged", "params of durable_run is not"),
+        ("DELETE FROM durable_blob", "value-damaged", "entry of dur_asked: the large value for value is missing"),
+        (
+            "UPDATE durable_blob SET bytes = x'00'",
+            "value-damaged",
+            "the large value for value is missing or not what was stored",
+        ),
+        (
+            "UPDATE durable_run SET params = '{' WHERE id = 'dur_waits'",
+            "value-damaged",
+            "run of dur_waits: params is not JSON text",
+        ),
         (
             "UPDATE durable_run SET params = CAST(x'22ff22' AS TEXT) WHERE id = 'dur_waits'",
             "value-damaged",
-            "params of durable_run is not JSON",
+            "run of dur_waits: params is not UTF-8 text",
         ),
         (
             "DELETE FROM durable_entry WHERE run_id = 'dur_waits' AND n = 0 AND path = ''",
@@ -137,6 +147,36 @@ Damage = tuple[str, str, str]
             "dur_waits.3",
         ),
         ("UPDATE durable_run SET resume_on = 'r9' WHERE id = 'dur_waits'", "code-missing", "chosen for these runs"),
+        ("DELETE FROM durable_question WHERE outcome IS NULL", "nothing-to-wait-for", "dur_waits"),
+        ("UPDATE durable_run SET status = 'sleeping' WHERE id = 'dur_waits'", "nothing-to-wait-for", "dur_waits"),
+        ("DELETE FROM durable_entry WHERE run_id = 'dur_asked' AND n = 3", "decisions-lost", "dur_asked.3"),
+        ("UPDATE durable_run SET leg_revision = 'r9'", "legs-lost", "dur_asked, dur_done, dur_waits"),
+        ("UPDATE durable_run SET revision = CAST(x'ff' AS TEXT)", "value-damaged", "revision is not UTF-8 text"),
+        (
+            "UPDATE durable_question SET fingerprint = CAST(x'61ff' AS TEXT)",
+            "value-damaged",
+            "question of dur_asked: fingerprint is not UTF-8 text",
+        ),
+        (
+            """UPDATE durable_question SET spec = '{"question": "Water?", "inputType": "text"}'""",
+            "value-damaged",
+            "question of dur_waits: spec does not fit its fingerprint",
+        ),
+        ("UPDATE durable_question SET spec = '{}'", "value-damaged", "spec must hold the question"),
+        ("UPDATE durable_question SET fingerprint = ''", "value-damaged", "spec does not fit its fingerprint"),
+        ("UPDATE durable_question SET outcome = 'bogus'", "value-damaged", "outcome must be one of answered, "),
+        ("UPDATE durable_run SET status = 'bogus'", "value-damaged", "run of dur_asked: status must be one of"),
+        ("UPDATE durable_run SET finished_at = NULL", "value-damaged", "status is completed, which does not go with"),
+        ("UPDATE durable_run SET created_at = 'now'", "value-damaged", "created_at must be a time in seconds"),
+        ("UPDATE durable_run SET created_at = 1e300", "value-damaged", "created_at must be a time in seconds"),
+        ("UPDATE durable_run SET created_at = -1e11", "value-damaged", "created_at must be a time in seconds"),
+        ("UPDATE durable_run SET epoch = -1", "value-damaged", "epoch must not be negative"),
+        ("UPDATE durable_entry SET n = 1000000000000000 WHERE n = 2", "calls-lost", "dur_waits call "),
+        ("DROP TRIGGER durable_run_moved", "schema-damaged", "lacks trigger durable_run_moved"),
+        ("DROP INDEX durable_question_open", "schema-damaged", "lacks index durable_question_open"),
+        ("ALTER TABLE durable_run DROP COLUMN seed", "schema-damaged", "lacks durable_run.seed"),
+        ("ALTER TABLE durable_run RENAME COLUMN seed TO seat", "schema-damaged", "lacks durable_run.seed"),
+        ("PRAGMA user_version = 1", "schema-damaged", "says that it has format 1, but holds durable_leg.at, "),
         ("PRAGMA user_version = 99", "newer-format", "format 99, made by a newer version"),
     ],
 )
@@ -150,7 +190,7 @@ def test_rows_that_were_tampered_with_are_found(statement: str, code: str, said:
     [
         ("UPDATE durable_run SET status = 'running' WHERE id = 'dur_asked'", "executor-died", "dur_asked"),
         ("UPDATE durable_run SET repo = '/gone' WHERE id = 'dur_waits'", "repository-gone", "1 runs that have not"),
-        ("UPDATE durable_run SET leg_revision = 'r9' WHERE id = 'dur_waits'", "code-missing", "dur_waits"),
+        ("UPDATE durable_run SET revision = 'r9' WHERE id = 'dur_waits'", "code-missing", "dur_waits"),
         ("UPDATE durable_run SET journal_format = 9 WHERE id = 'dur_done'", "newer-runs", "dur_done"),
     ],
 )
@@ -162,6 +202,32 @@ def test_what_still_works_is_a_warning(statement: str, code: str, said: str, dat
     found = look_at(data)
     assert {finding.level for finding in found.values()} == {"warning"}
     assert said in found[code].message
+
+
+def test_the_doctor_survives_any_flipped_bits(healthy: Path, tmp_path: Path) -> None:
+    """It always comes to an end, and what it says can be printed and written as JSON."""
+    file = tmp_path / "runtime.db"
+    content = (healthy / "runtime.db").read_bytes()
+    chance = random.Random(7)
+    for number in range(200):
+        damaged = bytearray(content)
+        for _ in range(1 + number % 8):  # every other time in the tables of contents
+            damaged[chance.randrange(8192 if number % 2 else len(damaged))] ^= 1 << chance.randrange(8)
+        file.write_bytes(damaged)
+        for finding in examine(tmp_path, NO_CONFIG):
+            dumps(finding.to_wire()).encode()
+
+
+def test_a_name_in_the_schema_that_is_no_text(data: Path) -> None:
+    file = data / "runtime.db"
+    file.write_bytes(file.read_bytes().replace(b"durable_vote", b"durable_v\xffte"))
+    assert "damaged" in problems(data) or "schema-damaged" in problems(data)
+
+
+def test_runs_whose_time_is_over_and_that_were_not_tidied(data: Path) -> None:
+    change(data, "UPDATE durable_run SET finished_at = 1.0 WHERE id = 'dur_done'")
+    assert "1 run ended more than" in look_at(data)["retention-due"].message
+    assert "dur_done" in look_at(data)["retention-due"].message
 
 
 def flip(file: Path) -> None:

@@ -16,8 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime_core.doctor.contents import first_problem
+from runtime_core.journal.driver import Connection
 from runtime_core.journal.exporting import export, whole_file
-from runtime_core.journal.importing import Imported, import_runs
+from runtime_core.journal.importing import Imported, Judge, import_runs
 from runtime_core.journal.portable import PARTS
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
@@ -39,9 +41,13 @@ def file_of(folder: Path, *runs: str) -> bytes:
     return "".join(out).encode()
 
 
-def take(folder: Path, content: bytes) -> Imported:
+def take(folder: Path, content: bytes, judge: Judge = first_problem) -> Imported:
     folder.mkdir(exist_ok=True)
-    return import_runs(folder / "runtime.db", io.BytesIO(content), "runs.jsonl")
+    return import_runs(folder / "runtime.db", io.BytesIO(content), "runs.jsonl", judge)
+
+
+def unjudged(_: Connection) -> None:
+    """For runs that no runtime has made."""
 
 
 def refused(folder: Path, content: bytes) -> RuntimeFault:
@@ -69,9 +75,11 @@ def test_out_and_in_again_makes_no_difference(
 
     play(here, story)
     before = lines(here)
-    assert take(there, file_of(here)) == Imported(len(runs), 0)
+    taken = take(there, file_of(here), unjudged)
+    assert (taken.runs, taken.known) == (len(runs), 0)
     assert lines(there) == before
-    assert take(there, file_of(here)) == Imported(0, len(runs))
+    taken = take(there, file_of(here), unjudged)
+    assert (taken.runs, taken.known) == (0, len(runs))
     assert lines(there) == before
 
 
@@ -259,6 +267,8 @@ def again(line: int, *, before: int) -> Change:
         (changed(4, type="answer"), "line 4: type 'answer' is none of run, leg, "),
         (swapped(2, 3), "line 2: run_id is dur_a, but the lines before it are those of None"),
         (without(5), "is not complete"),
+        (changed(2, epoch=-1), "line 2: epoch must not be negative"),
+        (changed(2, created_at=1e12), "line 2: created_at must be a time in seconds"),
         (without(3), "but there are 1 runs in 2 lines before it"),
         (again(2, before=6), "line 6: stands after the end of the file"),
         (again(4, before=5), "line 5: this question stands twice"),
@@ -268,6 +278,34 @@ def test_a_bad_line_is_named_and_nothing_is_imported(change: Change, said: str, 
     play(tmp_path, parked)
     all_lines = [json.loads(line) for line in file_of(tmp_path).decode().splitlines()]
     assert [line["type"] for line in all_lines] == ["header", "run", "entry", "question", "end"]
+    change(all_lines)
+    content = "".join(json.dumps(line) + "\n" for line in all_lines).encode()
+    assert said in refused(tmp_path / "there", content).message
+
+
+def left_out(kind: str) -> Change:
+    def change(all_lines: list[dict[str, Any]]) -> None:
+        all_lines[:] = [line for line in all_lines if line["type"] != kind]
+        all_lines[-1]["lines"] = len(all_lines) - 2
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (left_out("question"), "Runs wait, and nothing can wake them: dur_a."),
+        (left_out("entry"), "The calls that ask are missing for: dur_a.0."),
+        (changed(2, status="sleeping"), "Runs wait, and nothing can wake them: dur_a."),
+        (changed(4, outcome="answered", answer="1", answered_at=9e9), "nothing can wake them: dur_a."),
+        (changed(2, epoch=0), "Calls were recorded by legs that never were, in: dur_a."),
+    ],
+)
+def test_a_run_that_could_never_go_on_is_named_and_nothing_is_imported(
+    change: Change, said: str, tmp_path: Path
+) -> None:
+    play(tmp_path, parked)
+    all_lines = [json.loads(line) for line in file_of(tmp_path).decode().splitlines()]
     change(all_lines)
     content = "".join(json.dumps(line) + "\n" for line in all_lines).encode()
     assert said in refused(tmp_path / "there", content).message
@@ -319,3 +357,29 @@ def test_a_file_is_complete_or_not_there(tmp_path: Path) -> None:
         file.writelines(["two", 2])  # pyright: ignore[reportArgumentType]
     assert target.read_text() == "one"
     assert [path.name for path in tmp_path.iterdir()] == ["runs.jsonl"]
+
+
+def test_a_link_is_followed_and_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    real, link = tmp_path / "real" / "runs.jsonl", tmp_path / "link.jsonl"
+    link.symlink_to(real)
+    for content in ("one", "two"):
+        with whole_file(link) as file:
+            file.write(content)
+        assert (link.is_symlink(), real.read_text()) == (True, content)
+        assert real.stat().st_mode & 0o777 == (0o600 if content == "one" else 0o644)
+        real.chmod(0o644)
+    assert [path.name for path in (tmp_path / "real").iterdir()] == ["runs.jsonl"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files")
+def test_what_is_no_file_is_written_into(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(tmp_path / "pipe") as file:
+        file.write("one")
+    assert os.read(reader, 10) == b"one"
+    os.close(reader)
+    with pytest.raises(OSError, match="No space left"), whole_file(Path("/dev/full")) as file:
+        file.write("one")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe"]
