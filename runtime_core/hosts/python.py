@@ -14,15 +14,19 @@ from runtime_core.hosts.reach import closed_paths
 from runtime_core.hosts.sandbox import boxed
 from runtime_core.hosts.source import Source
 
+_INTERPRETER = [sys.executable, "-s", "-P", "-B"]
+"""Isolated as by ``-I``, since its whole environment is ours, but told to hash texts alike in every process: a handler
+that goes through a set of them makes its calls in the same order when it is replayed."""
+
 
 def launch(source: Source, _: Path) -> Launch:
     closed_paths(source)
     readable = [*code_paths(source), *_interpreter_paths(), str(PROGRAMS), *SYSTEM_FILES, "/usr/share/zoneinfo"]
     writable = [os.devnull]
     return Launch(
-        boxed([str(PROGRAMS / "host.py")], [*readable, __file__], writable, interpreter=[sys.executable, "-I", "-B"]),
+        boxed([str(PROGRAMS / "host.py")], [*readable, __file__], writable, interpreter=_INTERPRETER),
         start_folder(source),
-        environment(),
+        environment(PYTHONHASHSEED="0"),
         [path for path in (*readable, *writable) if path != "/proc/self"],
     )
 

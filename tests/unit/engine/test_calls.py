@@ -269,3 +269,26 @@ def test_a_losing_branch_does_not_hold_the_run(tmp_path: Path) -> None:
             assert spans["0"]["state"] == "cancelled"
 
     play(story())
+
+
+def test_python_goes_through_a_set_in_the_same_order_in_every_process(tmp_path: Path) -> None:
+    repo, data = Repo(tmp_path / "repo"), tmp_path / "data"
+    repo.tool("echo", py='return params["of"]')
+    repo.durable(
+        "tidy",
+        py="""
+names = {"ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"}
+seen = [await ctx.call_tool("echo", {"of": name}) for name in names]
+await ctx.request_input("On?")
+return seen == list(names)
+""",
+        tools=("echo",),
+    )
+
+    async def story() -> None:
+        async with bench(repo, data) as desk:
+            run_id = (await desk.run("tidy"))["sessionId"]
+        async with bench(repo, data) as desk:
+            assert (await desk.answer(run_id, "yes"))["result"] is True
+
+    play(story())
