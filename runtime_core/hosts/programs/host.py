@@ -1,6 +1,6 @@
 """The program that runs the Python handlers of one repository revision; the code is in `handler_host`.
 
-Started isolated (``python -I``) and told everything by its first message, so only the standard library is needed.
+Started isolated and told everything by its first message, so only the standard library is needed.
 """
 
 import os
