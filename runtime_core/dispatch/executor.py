@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from runtime_core.approvals.answering import recorded
@@ -70,6 +71,9 @@ class Executor:
         await self.pulse.stop()
         await self._engine.stop(grace_s)
         await self._dispatcher.stop()
+        if self._serving:
+            with suppress(RuntimeFault):  # the next process does it
+                await self._upkeep.part()
 
     async def recover(self, wait_s: float) -> int:
         """Resume the runs a dead process left and wait until they park or end; how many there were."""

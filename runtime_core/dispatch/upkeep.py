@@ -28,14 +28,25 @@ class Upkeep:
         self._versions = versions
         self._used = used
         self._next = time.monotonic() + FIRST_S
+        self._has_begun = False
         self._next_sweep = 0.0
 
     async def beat(self) -> None:
         """Do a little, if there is something to do. Raises `RuntimeFault`."""
-        end = time.monotonic() + BUDGET_S
-        while self._next <= (now := time.monotonic()) < end:
-            if not await self._journal.tidy(self._retention.limit(time.time())):
-                self._next = now + REST_S
+        await self._tidy()
         if self._next_sweep <= time.monotonic():
             self._next_sweep = time.monotonic() + REST_S
             await asyncio.to_thread(self._versions.sweep, {*await self._journal.named_revisions(), *self._used()})
+
+    async def part(self) -> None:
+        """Do a little before the process ends, which it may have begun a moment ago. Raises `RuntimeFault`."""
+        if not self._has_begun:
+            self._next = 0.0
+        await self._tidy()
+
+    async def _tidy(self) -> None:
+        end = time.monotonic() + BUDGET_S
+        while self._next <= (now := time.monotonic()) < end:
+            self._has_begun = True
+            if not await self._journal.tidy(self._retention.limit(time.time())):
+                self._next = now + REST_S

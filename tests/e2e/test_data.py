@@ -143,6 +143,16 @@ def test_the_doctor_makes_a_folder_small(desk: Desk, waiting: str) -> None:
     assert desk("answer", waiting, "staging").code in (0, 3)
 
 
+def test_retention_happens_though_only_commands_are_used(desk: Desk, waiting: str) -> None:
+    ended = desk(*RELEASE, "--json").json["sessionId"]
+    desk("cancel", ended)
+    db = sqlite3.connect(desk.data / "runtime.db", isolation_level=None)
+    db.execute("UPDATE durable_run SET finished_at = finished_at - 31 * 86400 WHERE id = ?", (ended,))
+    assert desk("answer", waiting, "staging").code in (0, 3)
+    assert db.execute("SELECT pruned_at IS NOT NULL FROM durable_run WHERE id = ?", (ended,)).fetchone() == (1,)
+    db.close()
+
+
 def test_the_doctor_of_nothing_makes_nothing(desk: Desk) -> None:
     found = desk("doctor")
     assert found.code == 0
