@@ -1,4 +1,4 @@
-"""What durable Python handlers call that gives something else on every pass (hosts.md 3): found by reading them.
+"""What durable Python handlers use that gives something else on every pass (hosts.md 3): found by reading them.
 
 A handler in TypeScript sees the clock and the random numbers of its run; in Python only ``ctx`` has those.
 """
@@ -75,7 +75,7 @@ def _imported(tree: ast.Module) -> Mapping[str, str]:
 
 
 def _places(tree: ast.Module, names: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Line and full name of every call of that kind outside of the functions of steps."""
+    """Line and full name of everything of that kind that is called, or passed on, outside of the functions of steps."""
     in_steps = _step_functions(tree)
     todo: list[ast.AST] = [tree]
     found: list[tuple[int, str]] = []
@@ -83,13 +83,13 @@ def _places(tree: ast.Module, names: Mapping[str, str]) -> Iterator[tuple[int, s
         node = todo.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in in_steps:
             continue
-        if isinstance(node, ast.Call):
-            called = _full_name(node.func, names)
-            if called in _CALLS or called == _SETS:
-                found.append((node.lineno, called))
-            if _is_step(node):
-                todo.append(node.func)
-                continue
+        if isinstance(node, ast.Call) and _is_step(node):
+            todo.append(node.func)
+            continue
+        if isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
+            used = _full_name(node, names)
+            if used in _CALLS or used == _SETS:
+                found.append((node.lineno, used))
         todo.extend(ast.iter_child_nodes(node))
     yield from sorted(found)
 

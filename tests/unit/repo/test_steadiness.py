@@ -34,6 +34,9 @@ def durable(repository: Repository, source: str, *, name: str = "ask") -> None:
         ("from uuid import uuid4\nasync def handler(params, ctx):\n    return str(uuid4())\n", "uuid.uuid4"),
         ("async def handler(params, ctx):\n    import random\n    return random.choice([1, 2])\n", "random.choice"),
         ("import os\nasync def handler(params, ctx):\n    return os.urandom(4).hex()\n", "os.urandom"),
+        ("import time\nasync def handler(params, ctx):\n    return time.perf_counter()\n", "time.perf_counter"),
+        ("import time\nasync def handler(params, ctx):\n    return pass_on(time.time)\n", "time.time"),
+        ("from random import random\nasync def handler(params, ctx):\n    roll = random\n", "random.random"),
         ("import asyncio\nasync def handler(params, ctx):\n    done, _ = await asyncio.wait([])\n", "asyncio.wait"),
     ],
 )
@@ -50,6 +53,7 @@ def test_a_call_that_differs_is_named_with_its_line(repository: Repository, sour
         "async def handler(params, ctx):\n    return [ctx.now(), ctx.random()]\n",
         "import time\nasync def handler(params, ctx):\n    return await ctx.step('at', lambda: time.time())\n",
         "import time\ndef at():\n    return time.time()\nasync def handler(params, ctx):\n    ctx.step('at', at)\n",
+        "import time\nasync def handler(params, ctx):\n    return await ctx.step('at', time.time)\n",
         "import random\nasync def handler(params, ctx):\n    return random.Random(params['seed']).random()\n",
         "class time:\n    time = staticmethod(lambda: 1)\nasync def handler(params, ctx):\n    return time.time()\n",
         "async def handler(params, ctx:\n",
