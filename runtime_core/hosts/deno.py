@@ -10,7 +10,7 @@ from pathlib import Path
 
 from runtime_core.hosts.base import HostUnavailable
 from runtime_core.hosts.launch import PROGRAMS, SYSTEM_FILES, Launch, code_paths, environment, start_folder
-from runtime_core.hosts.reach import closed_paths
+from runtime_core.hosts.reach import closed_paths, kernel_grants
 from runtime_core.hosts.sandbox import boxed
 from runtime_core.hosts.source import Source
 
@@ -51,12 +51,20 @@ def launch(source: Source, cache_dir: Path) -> Launch:
         f"--v8-flags=--max-old-space-size={HEAP_MB}",
         str(PROGRAMS / "host.mjs"),
     ]
-    readable = [*code, str(PROGRAMS), os.path.dirname(deno), *SYSTEM_FILES]
+    open_code, listable = kernel_grants(source, closed)
+    others = [str(PROGRAMS), os.path.dirname(deno), *SYSTEM_FILES]
+    interpreter = [sys.executable, "-I", "-S"]
     return Launch(
-        boxed(command, readable, [str(deno_dir), "/dev/null"], interpreter=[sys.executable, "-I", "-S"]),
+        boxed(
+            command,
+            [*open_code, *others],
+            [str(deno_dir), "/dev/null"],
+            interpreter=interpreter,
+            listable=listable,
+        ),
         folder,
         environment(DENO_DIR=str(deno_dir), NO_COLOR="1", DENO_NO_UPDATE_CHECK="1"),
-        readable,
+        [*code, *others],
     )
 
 

@@ -223,7 +223,8 @@ class HostProcess(asyncio.SubprocessProtocol):
                 else:
                     self._on_message(message)
         except OversizedMessageError:
-            self._stderr += "it wrote a message above the limit"
+            self._stderr = "it wrote a message above the limit"
+            self._framer = Framer(self._nonce)
             self.kill()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from runtime_core.hosts.launch import PROGRAMS, SYSTEM_FILES, Launch, code_paths, environment, start_folder
-from runtime_core.hosts.reach import closed_paths
+from runtime_core.hosts.reach import closed_paths, kernel_grants
 from runtime_core.hosts.sandbox import boxed
 from runtime_core.hosts.source import Source
 
@@ -20,14 +20,19 @@ that goes through a set of them makes its calls in the same order when it is rep
 
 
 def launch(source: Source, _: Path) -> Launch:
-    closed_paths(source)
-    readable = [*code_paths(source), *_interpreter_paths(), str(PROGRAMS), *SYSTEM_FILES, "/usr/share/zoneinfo"]
-    writable = [os.devnull]
+    code, listable = kernel_grants(source, closed_paths(source))
+    others = [*_interpreter_paths(), str(PROGRAMS), *SYSTEM_FILES, "/usr/share/zoneinfo"]
     return Launch(
-        boxed([str(PROGRAMS / "host.py")], [*readable, __file__], writable, interpreter=_INTERPRETER),
+        boxed(
+            [str(PROGRAMS / "host.py")],
+            [*code, *others, __file__],
+            [os.devnull],
+            interpreter=_INTERPRETER,
+            listable=listable,
+        ),
         start_folder(source),
         environment(PYTHONHASHSEED="0"),
-        [path for path in (*readable, *writable) if path != "/proc/self"],
+        [path for path in (*code_paths(source), *others, os.devnull) if path != "/proc/self"],
     )
 
 

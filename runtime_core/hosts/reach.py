@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from runtime_core.hosts.base import HostUnavailable
 from runtime_core.hosts.launch import code_paths
 from runtime_core.hosts.sandbox import landlock_version
 from runtime_core.hosts.source import Source
+
+PIECES: Final = 1000
+"""Names in a folder with an environment file up to which the kernel closes it as well: each is on a command line."""
 
 
 def closed_paths(source: Source) -> list[str]:
@@ -27,6 +31,29 @@ def closed_paths(source: Source) -> list[str]:
             if _is_secret(path) or _is_secret(target) or (is_link and not _is_below(target, granted)):
                 found.append(path)
     return sorted(found)
+
+
+def kernel_grants(source: Source, closed: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(what is readable with all below it, folders whose names only are): the code without its environment files.
+
+    The kernel's rules can open but not close: a folder with such a file is opened piece by piece. What is put there
+    later is closed to a process that runs already.
+    """
+    secrets = [path for path in closed if _is_secret(path) and not os.path.islink(path)]
+    readable: list[str] = []
+    listable: list[str] = []
+    waiting = code_paths(source)
+    while waiting:
+        path = waiting.pop()
+        if path in secrets:
+            continue
+        pieces = [entry.path for entry in os.scandir(path)] if any(_is_below(one, [path]) for one in secrets) else []
+        if 0 < len(pieces) <= PIECES:
+            listable.append(path)
+            waiting.extend(pieces)
+        else:
+            readable.append(path)
+    return readable, listable
 
 
 def _check_link(source: Source, path: str, target: str) -> None:

@@ -11,6 +11,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False  # that of `typing` is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 MEMORY_LIMIT = 1536 * 1024 * 1024  # of private data; V8 does not start below 640 MB
 CPU_LIMIT = 3600  # seconds, for one that nobody watches any more; a process is replaced long before
 
@@ -41,16 +45,19 @@ def boxed(
     writable: list[str],
     *,
     interpreter: list[str],
+    listable: Sequence[str] = (),
     is_trusted: bool = False,
 ) -> list[str]:
     """The command inside the box; ``interpreter`` is the Python command line that runs this file.
 
     A command that is a Python file is run by that interpreter itself, everything else is executed in its place.
-    ``is_trusted``: it may use the network, and as much memory and time as it needs.
+    ``listable``: folders of which only names may be read. ``is_trusted``: it may use the network, and
+    as much memory and time as it needs.
     """
     if sys.platform == "win32":
         return [*interpreter, *command] if command[0].endswith(".py") else command
-    grants = [f"r{path}" for path in readable] + [f"w{path}" for path in writable]
+    paths = {"r": readable, "l": listable, "w": writable}
+    grants = [f"{kind}{path}" for kind, some in paths.items() for path in some]
     kind = "trusted" if is_trusted else "handler"
     return [*interpreter, __file__, str(os.getpid()), kind, *grants, "--", *command]
 
@@ -102,8 +109,8 @@ def _limit_use() -> None:
         resource.setrlimit(kind, (allowed, allowed))
 
 
-def _landlock(readable: list[str], writable: list[str], has_network: bool) -> None:
-    """Reads only below ``readable``, writes only below ``writable``, no signals to the outside, TCP if allowed."""
+def _landlock(grants: list[str], has_network: bool) -> None:
+    """Reads and writes only what is granted, no signals to the outside, TCP if allowed."""
     import ctypes
     import struct
 
@@ -118,15 +125,15 @@ def _landlock(readable: list[str], writable: list[str], has_network: bool) -> No
     ruleset = libc.syscall(_CREATE_RULESET, attributes, size_t(size), 0)
     if ruleset < 0:
         return
-    for paths, wanted in ((readable, _READ), (writable, rights)):
-        for path in paths:
-            try:
-                handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            except OSError:
-                continue
-            granted = wanted & rights if os.path.isdir(path) else wanted & rights & _FILE_ONLY
-            libc.syscall(_ADD_RULE, ruleset, 1, struct.pack("=Qi", granted, handle), 0)
-            os.close(handle)
+    for kind, path in ((grant[0], grant[1:]) for grant in grants):
+        try:
+            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue
+        granted = {"r": _READ, "l": _READ_DIR, "w": rights}[kind] & rights
+        granted &= rights if os.path.isdir(path) else _FILE_ONLY
+        libc.syscall(_ADD_RULE, ruleset, 1, struct.pack("=Qi", granted, handle), 0)
+        os.close(handle)
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     libc.syscall(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
@@ -238,14 +245,12 @@ def _enter(arguments: list[str]) -> None:
     grants, command = rest[:split], rest[split + 1 :]
     is_trusted = kind == "trusted"
     is_python = command[0].endswith(".py")
-    readable = [path[1:] for path in grants if path[0] == "r"]
-    writable = [path[1:] for path in grants if path[0] == "w"]
     if sys.platform == "linux" and not is_trusted:  # a trusted one has to end first what it has started
         _die_with(int(parent))
     try:
         if not is_trusted:
             _limit_use()
-        _landlock(readable, writable, is_trusted)
+        _landlock(grants, is_trusted)
         if not is_trusted:
             _filter_calls(may_start=not is_python)
     except OSError:

@@ -178,7 +178,7 @@ def test_no_variable_of_the_application_is_visible(
     }[language]
     secret, names = bench.inline(language, source).result
     assert secret is None
-    ours = {"DENO_DIR", "DENO_NO_UPDATE_CHECK", "LANG", "LC_CTYPE", "NO_COLOR", "PATH"}
+    ours = {"DENO_DIR", "DENO_NO_UPDATE_CHECK", "LANG", "LC_CTYPE", "NO_COLOR", "PATH", "PYTHONHASHSEED"}
     set_by_deno_where_there_is_no_node = {"DENO_NODE_SHIM_ACTIVE"}
     assert set(names) <= ours | set_by_deno_where_there_is_no_node
 
@@ -252,6 +252,33 @@ def test_system_calls_that_reach_out_are_refused_by_the_kernel(tmp_path: Path, i
     assert set(found.values()) == {errno.EPERM}, found
     assert (file.stat().st_mode, file.stat().st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
     assert {entry.name for entry in tmp_path.iterdir()} == {"calls.py", "file"}
+
+
+@pytest.mark.skipif(not landlock_version(), reason="needs a kernel with Landlock")
+def test_environment_files_among_the_code_are_closed_by_the_kernel(tmp_path: Path) -> None:
+    """C code opens files without an event; what stands beside such a file stays readable."""
+    bench = Bench(tmp_path)
+    for name in ("amodal/.env", "amodal/data/deep/.env.local", "amodal/data/words.txt", "amodal/data/deep/more.txt"):
+        (bench.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (bench.root / name).write_text("word\n")
+    source = """
+import os, readline
+
+def handler(p, ctx):
+    found = [sorted(os.listdir(p['root'] + '/amodal/data'))]
+    for name in ('amodal/.env', 'amodal/data/deep/.env.local', 'amodal/data/words.txt', 'amodal/data/deep/more.txt'):
+        try:
+            found.append(readline.read_history_file(p['root'] + '/' + name))
+        except OSError as error:
+            found.append(error.errno)
+    return found
+"""
+    try:
+        found = bench.inline("py", source, {"root": str(bench.root)}).result
+        assert found == [["deep", "words.txt"], errno.EACCES, errno.EACCES, None, None]
+        assert bench.is_alive("ts")
+    finally:
+        bench.close()
 
 
 @pytest.mark.skipif(not filters_calls(), reason="needs a kernel that filters system calls")
