@@ -241,6 +241,7 @@ class DurableFrame:
         self._asked: set[int] = set()
         self._results: deque[tuple[int, bool, JsonText, float]] = deque()
         self._closed = False
+        self._is_aborted = False
 
     @property
     def path(self) -> SlotPath:
@@ -295,7 +296,8 @@ class DurableFrame:
             self._leg.drop()
 
     def abort(self, reason: str) -> None:
-        self._closed = True
+        """What it prints while it cleans up is still noted."""
+        self._closed = self._is_aborted = True
         if self._leg is not None:
             self._leg.abort(reason)
 
@@ -313,7 +315,7 @@ class DurableFrame:
             self._hand_out()
 
     def noted(self, kind: NoteKind, value: Any) -> None:
-        if not self._closed:
+        if self._is_aborted or not self._closed:
             self._owner.on_noted(self, kind, value)
 
     def returned(self, value: JsonText, warnings: Sequence[str]) -> None:

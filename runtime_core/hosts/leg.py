@@ -140,8 +140,12 @@ class HostLeg:
         """End the leg from this side; an abort that was asked for counts as done."""
         if not self._is_over:
             self._end()
-            failure = self._cancelled() if self._abort_reason is not None else HandlerFailure("Error", message, code)
-            self._events.failed(failure)
+            if self._abort_reason is None:
+                self._events.failed(HandlerFailure("Error", message, code))
+                return
+            if code != "cancelled":
+                self._events.noted("warning", f"While it was being cancelled: {message}")
+            self._events.failed(self._cancelled())
 
     # ---- time ------------------------------------------------------------------------------------------
 

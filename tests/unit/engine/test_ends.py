@@ -6,7 +6,7 @@ import asyncio
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -59,6 +59,55 @@ def test_a_running_run_is_cancelled_and_its_handlers_get_the_signal(tmp_path: Pa
             spans = await desk.spans(run_id)
             assert {span["state"] for span in spans.values()} == {"cancelled"}
             assert (await desk.run("heard"))["result"] is True
+
+    play(story())
+
+
+CLEANING: Final[dict[str, dict[str, str]]] = {
+    "typescript": {
+        "ts": """
+ctx.log('waiting');
+try { await ctx.callTool('slow', {}); }
+finally { console.log('putting away'); ctx.log('put away'); if (params.loops) for (;;); }
+"""
+    },
+    "python": {
+        "py": """
+ctx.log("waiting")
+try:
+    await ctx.call_tool("slow", {})
+finally:
+    print("putting away")
+    ctx.log("put away")
+    while params.get("loops"):
+        pass
+"""
+    },
+}
+
+
+@pytest.mark.parametrize("loops", [False, True])
+@pytest.mark.parametrize("language", CLEANING)
+def test_what_a_handler_says_while_it_is_cancelled_is_in_the_log(
+    tmp_path: Path, language: str, loops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "TICK_S", 0.1)
+    repo = Repo(tmp_path / "repo")
+    repo.durable("long", **CLEANING[language], tools=("slow",))
+    repo.tool("slow", ts="await new Promise(r => setTimeout(r, 60000));", timeout=90000)
+    log = tmp_path / "data" / "logs" / "handlers.log"
+
+    async def said(text: str) -> None:
+        while not (log.exists() and text in log.read_text()):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("long", {"loops": loops}, wait_s=0))["sessionId"]
+            await said("long log waiting")
+            await desk.runtime.cancel(run_id, who="bob")
+            await said("blocked its process for" if loops else "long log put away")
+            assert loops or "putting away" in log.read_text()
 
     play(story())
 

@@ -512,10 +512,18 @@ def test_a_run_that_goes_on_meanwhile_cannot_be_told(tmp_path: Path, monkeypatch
     repo.durable("spin", **ENDLESS["typescript"])
 
     async def story() -> None:
+        begun = asyncio.Event()
+
+        class Watched(dry_runs.Rehearsal):
+            async def play(self, limit_s: float) -> dry_runs.Ending:
+                begun.set()
+                return await super().play(limit_s)
+
+        monkeypatch.setattr(dry_runs, "Rehearsal", Watched)
         async with bench(repo, tmp_path / "data") as desk:
             run_id = (await desk.run("spin"))["sessionId"]
             late = asyncio.create_task(preview(desk, run_id, True))
-            await asyncio.sleep(0)
+            await begun.wait()
             assert (await desk.answer(run_id, False))["result"] == "calm"
             found = (await late)["outcome"]
             assert (found["kind"], found["code"]) == ("cannot-tell", "run-changed")
