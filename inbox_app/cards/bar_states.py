@@ -156,7 +156,7 @@ def _kept(kept: Kept) -> str:
     if not kept:
         return ""
     return (
-        translate("DecisionBar", "Your text is kept")
+        translate("DecisionBar", "Your text is kept under History")
         if kept == "text"
         else translate("DecisionBar", "Your pick is kept")
     )

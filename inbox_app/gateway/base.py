@@ -54,6 +54,14 @@ class CutOff:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """Where a question points to, as its author wrote it: ``url`` may be anything."""
+
+    label: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """One waiting question. ``input_type`` is ``text``, ``choice``, ``yesno`` or a word this application does not know.
 
@@ -88,6 +96,8 @@ class Pause:
     schema: Json = None
     code_changed: bool = False
     stopped: bool = False
+    title: str = ""
+    links: tuple[Link, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
 
     def is_over(self, now: float) -> bool:

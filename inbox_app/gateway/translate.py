@@ -17,6 +17,7 @@ from inbox_app.gateway.base import (
     CutOff,
     Decision,
     Divergence,
+    Link,
     NextCall,
     Option,
     Outcome,
@@ -31,6 +32,7 @@ from inbox_app.gateway.base import (
 Wire = Mapping[str, Any]
 _PAUSE_KINDS = ("input", "approval", "attention")
 _CALL_STATES = get_args(CallState)
+_LINK_KEYS = (("label", "title", "text", "name"), ("url", "href"))
 
 
 def pause(wire: Wire, connection: str, me: str = "") -> Pause:
@@ -62,6 +64,8 @@ def pause(wire: Wire, connection: str, me: str = "") -> Pause:
         schema=wire.get("schema"),
         code_changed=wire.get("code_changed") is True,
         stopped=wire.get("status") == "diverged",
+        title=_text(wire.get("title")),
+        links=_links(wire.get("links")),
         raw=wire,
     )
 
@@ -212,6 +216,21 @@ def _option(item: Any) -> Option:
         sub=_text(option.get("sub")),
         recommended=option.get("recommended") is True,
     )
+
+
+def _links(value: Any) -> tuple[Link, ...]:
+    """A list of addresses or of ``{"label", "url"}`` (also ``title``, ``href``), or an object of labels."""
+    if isinstance(value, dict):
+        return tuple(Link(label, _text(url)) for label, url in cast("dict[str, Any]", value).items())
+    return tuple(_link(item) for item in cast("list[Any]", value)) if isinstance(value, list) else ()
+
+
+def _link(item: Any) -> Link:
+    if not isinstance(item, dict):
+        return Link("", _text(item))
+    link = cast("dict[str, Any]", item)
+    label, url = (next((link[key] for key in keys if link.get(key)), "") for keys in _LINK_KEYS)
+    return Link(_text(label), _text(url))
 
 
 def _votes(value: Any, me: str) -> Votes | None:

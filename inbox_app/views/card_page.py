@@ -10,6 +10,7 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from inbox_app.cards.base import Card
+from inbox_app.cards.links_part import LinksPart
 from inbox_app.cards.payload_part import Payload
 from inbox_app.cards.registry import make_card
 from inbox_app.cards.votes_part import VotesPart
@@ -97,6 +98,8 @@ class CardPage(QScrollArea):
             self._payload.show_value(pause.cut_off.params if pause.cut_off is not None else pause.context)
             self._payload.link.clicked.connect(self.payload_wanted)
             body.addLayout(self._inset(self._payload))
+        if pause.links:
+            body.addLayout(self._inset(LinksPart(self._theme, pause.links, self._page)))
         self._warnings = WarningStrip(self._theme, self._page)
         self._warnings.hide()
         body.addLayout(self._inset(self._warnings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from PySide6.QtCore import Qt
@@ -13,8 +13,10 @@ from inbox_app.gateway.base import Decision
 from inbox_app.models.deadline_words import what_happened
 from inbox_app.models.outcome_words import outcome
 from inbox_app.models.wording import clock
+from inbox_app.state.drafts import Draft
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import ICON, SPACE_1, SPACE_3, SPACE_5, SPACE_6
+from inbox_app.views.kept_part import KeptPart
 from inbox_app.widgets.empty_state import IconBox
 from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.marked_label import MarkedLabel
@@ -28,7 +30,9 @@ class DecisionList(QScrollArea):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._shown: Sequence[Decision] | None = None
+        self._shown: Sequence[tuple[Decision, Draft | None]] | None = None
+        self.draft_of: Callable[[str], Draft | None] = _no_draft
+        """What was prepared for a question and not sent."""
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -36,9 +40,10 @@ class DecisionList(QScrollArea):
         self.viewport().setAutoFillBackground(False)
 
     def show_decisions(self, decisions: Sequence[Decision]) -> None:
-        if decisions == self._shown:
+        shown = [(decision, self.draft_of(decision.pause_id)) for decision in decisions]
+        if shown == self._shown:
             return
-        self._shown = decisions
+        self._shown = shown
         theme = self._theme
         page = QWidget()
         page.setAutoFillBackground(False)
@@ -46,10 +51,12 @@ class DecisionList(QScrollArea):
         pad = theme.px(SPACE_6)
         column.setContentsMargins(pad, theme.px(SPACE_5), pad, pad)
         column.setSpacing(theme.px(SPACE_5))
-        if not decisions:
+        if not shown:
             column.addWidget(PlainLabel(self.tr("Nothing was decided in this run yet."), theme, "body", "muted", page))
-        for decision in decisions[:MOST]:
+        for decision, draft in shown[:MOST]:
             column.addWidget(self._row(decision, page))
+            if draft is not None:
+                column.addWidget(KeptPart(theme, draft, page))
         if len(decisions) > MOST:
             more = self.tr("{count} more are in the record.").format(count=len(decisions) - MOST)
             column.addWidget(PlainLabel(more, theme, "meta", "muted", page))
@@ -94,3 +101,7 @@ class DecisionList(QScrollArea):
         by = ", ".join(decision.voters) or decision.by or self.tr("somebody")
         said = values.compact(decision.value, 400)
         return self.tr("{word} by {name}: {answer}").format(word=word, name=by, answer=said)
+
+
+def _no_draft(pause_id: str) -> Draft | None:
+    return None

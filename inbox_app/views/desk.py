@@ -82,6 +82,7 @@ class Desk(QObject):
         self._missed = Missed(self._inbox.get, window.show_notice, self)
         self._acts = RunActs(theme, self._link.current, spawn, window)
         reading.acting = self._acts.acting
+        reading.decisions.draft_of = drafts.get
         self._actions = build_actions(self, self)
         window.furnish(reading, self._actions)
         self._connect()

@@ -63,7 +63,8 @@ class DivergencePart(QWidget):
         self._add(self.tr("Code"), self._versions(found), "text")
 
     def _where(self, found: Divergence) -> str:
-        return self.tr("{0}, call {1}").format(found.tool, found.call) if found.call else found.tool
+        seq = found.call.rpartition("/")[2]
+        return self.tr("{0}, call number {1}").format(found.tool, int(seq) + 1) if seq.isdecimal() else found.tool
 
     def _versions(self, found: Divergence) -> str:
         if found.is_same_code:

@@ -23,7 +23,15 @@ def content(pause: Pause) -> tuple[object, ...]:
     """What the operator decides about; a runtime without fingerprints is compared by it."""
     if pause.fingerprint is not None:
         return (pause.fingerprint,)
-    return (pause.question, pause.input_type, pause.options, repr(pause.context), pause.allow_edits)
+    return (
+        pause.title,
+        pause.links,
+        pause.question,
+        pause.input_type,
+        pause.options,
+        repr(pause.context),
+        pause.allow_edits,
+    )
 
 
 def size_of(pause: Pause) -> int | None:

@@ -44,6 +44,7 @@ class Reading(QObject):
         self._outbox = outbox
         self._pause_id: str | None = None
         self._run_id = ""
+        self._wants_run = False
         self._run: Run | None = None
         self._idle_words: tuple[str, str] | None = None
 
@@ -70,6 +71,7 @@ class Reading(QObject):
 
     def show_pause(self, entry: Entry) -> None:
         self._stop()
+        self._wants_run = False
         self._pause_id = entry.id
         self._pane.show_pause(entry.pause, self._drafts.get(entry.id))
         self._pane.set_outbox_state(self._outbox.get(entry.id))
@@ -79,6 +81,7 @@ class Reading(QObject):
 
     def show_run(self, run_id: str) -> None:
         self._stop()
+        self._wants_run = True
         self._follow(run_id)
 
     def show_nothing(self, text: str, more: str) -> None:
@@ -149,7 +152,7 @@ class Reading(QObject):
             self._show_detail(detail)
 
     def _show_detail(self, detail: RunDetail) -> None:
-        if self._pause_id is None and self._pane.run_id != detail.run.id:
+        if self._wants_run and not self._pane.shows_run(detail.run.id):
             self._pane.show_run(detail)
             return
         self._pane.set_detail(detail)

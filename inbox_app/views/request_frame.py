@@ -83,6 +83,10 @@ class RequestFrame(QWidget):
         return self._bar
 
     @property
+    def decisions(self) -> DecisionList:
+        return self._decisions
+
+    @property
     def calls(self) -> CallPane:
         return self._calls
 

@@ -57,6 +57,7 @@ class RequestHead(QWidget):
         self._run = PlainLabel("", theme, "meta", "muted", self)
         self._tool = PlainLabel("", theme, "mono", "muted", self, elide=True)
         self._summary = PlainLabel("", theme, "meta", "text", self, elide=True)
+        self._topic = MarkedLabel("", theme, "body", "muted", self, lines=1)
         self._title = MarkedLabel("", theme, "title", parent=self, lines=TITLE_LINES)
         self._title.fitted.connect(self.title_fitted)
         self._facts = QGridLayout()
@@ -84,6 +85,7 @@ class RequestHead(QWidget):
         self._pause = pause
         self._closed_at = None
         self._show_origin(pause.connection, pause.run_id, pause.tool, production=production)
+        self._show_topic(pause.title)
         self._title.show_text(pause.question or self.tr("No question text"))
         self.setAccessibleName(reveal(pause.question)[:1000])
         self._on_tick()
@@ -106,6 +108,7 @@ class RequestHead(QWidget):
         self._pause = None
         self._ticker.stop()
         self._show_origin(run.connection, run.id, run.tool, production=production)
+        self._show_topic("")
         self._title.show_text(title)
         self.setAccessibleName(title)
         self._show_facts(self._run_facts(run))
@@ -126,6 +129,7 @@ class RequestHead(QWidget):
         line.setLayout(origin)
         line.setFixedHeight(theme.px(LINE))
         column.addWidget(line)
+        column.addWidget(self._topic)
         column.addWidget(self._title)
         column.addLayout(self._facts)
         self._fit()
@@ -137,10 +141,16 @@ class RequestHead(QWidget):
         self._column.setContentsMargins(side, top, side, bottom)
         self._column.setSpacing(0 if low else theme.px(SPACE_2))
         self._title.set_lines(1 if low else TITLE_LINES)
+        self._topic.setVisible(not low and bool(self._topic.text()))
         self._summary.setVisible(low)
         self._run.setVisible(not low)
         self._tool.setVisible(not low)
         self._show_facts(self._columns)
+
+    def _show_topic(self, text: str) -> None:
+        """What the author put over the question."""
+        self._topic.show_text(text)
+        self._topic.setVisible(bool(text) and not self._low)
 
     def _show_origin(self, connection: str, run_id: str, tool: str, *, production: bool) -> None:
         self._tag.setVisible(production)

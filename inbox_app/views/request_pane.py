@@ -173,6 +173,10 @@ class RequestPane(RequestFrame):
         self._show_run(detail)
         self.state_changed.emit()
 
+    def shows_run(self, run_id: str) -> bool:
+        """Whether it is the page of that run, not of a question of it."""
+        return run_id == self._run_id and self._draft is None
+
     def show_nothing(self, text: str, more: str = "") -> None:
         self._take_focus()
         self._start(None, production=False)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from inbox_app.gateway.base import Batch, GatewayError, RunDetail
+from inbox_app.state.drafts import Draft
 from inbox_app.widgets.dialogs import ConfirmDialog
 from tests.gui.test_window import Start, start, texts
 from tests.support import scenes
-from tests.support.builders import pause, run
+from tests.support.builders import decision, detail, pause, run
 from tests.support.fake_gateway import FakeGateway
 
 __all__ = ["start"]
@@ -85,3 +86,26 @@ def test_details_that_cannot_be_read_are_said(start: Start, qtbot: QtBot) -> Non
     qtbot.waitUntil(lambda: scene.window.history.table.model().rowCount() == 1 + 5)
     scene.press("j")
     qtbot.waitUntil(lambda: "the run is gone" in texts(scene.window.reading))
+
+
+def test_what_was_written_for_a_question_that_ended_is_read_and_copied_in_its_run(start: Start, qtbot: QtBot) -> None:
+    asked, written = pause(1, input_type="text"), "line one\nline\u200btwo <b>" + "x" * 6000
+    scene = start([asked, pause(2)])
+    scene.drafts.put(Draft(asked.id, asked.fingerprint, text=written, note="because"))
+    scene.press("j", "k")
+    made = decision(asked.id, outcome="expired")
+    scene.gateway.details[asked.run_id] = detail(run(id=asked.run_id, status="failed"), decisions=[made])
+    scene.gateway.push(Batch(closed=[asked.id], outcomes={asked.id: "expired"}, total=1))
+    scene.gateway.ended.append(scene.gateway.details[asked.run_id].run)
+    qtbot.waitUntil(lambda: any("Your text is kept under History" in text for text in texts(scene.window.reading)))
+    scene.desk._on_go_to_run(asked.run_id)
+    qtbot.waitUntil(lambda: any(text.endswith(": Failed") for text in texts(scene.window.reading)))
+    scene.desk.show_tab("history")
+    list_of = scene.window.reading.decisions
+    qtbot.waitUntil(lambda: "Your draft, not sent" in texts(list_of))
+    assert any(text.startswith("line one") for text in texts(list_of))
+    copy = {item.accessibleName(): item for item in list_of.findChildren(QAbstractButton)}
+    qtbot.mouseClick(copy["Copy: Text"], Qt.MouseButton.LeftButton)
+    assert QApplication.clipboard().text() == written
+    qtbot.mouseClick(copy["Copy: Reason"], Qt.MouseButton.LeftButton)
+    assert QApplication.clipboard().text() == "because"

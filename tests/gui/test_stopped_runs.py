@@ -75,7 +75,7 @@ def test_what_differs_is_shown_with_both_codes(start: Start, qtbot: QtBot) -> No
     for part in (
         "refund_payment: Diverged",
         "The code no longer makes the calls that are recorded. Nothing new was executed",
-        "refund_payment, call 2",
+        "refund_payment, call number 3",
         'callTool "charge_card"  {"customer": "C-88", "amount": 120.00}',
         'callTool "charge_card"  {"customer": "C-88", "amount": 95.00}',
         "$.amount",

@@ -14,6 +14,7 @@ from inbox_app.gateway.base import (
     Decision,
     Divergence,
     Json,
+    Link,
     Option,
     Pause,
     Run,
@@ -57,6 +58,8 @@ def pause(
     schema: Json = None,
     code_changed: bool = False,
     stopped: bool = False,
+    title: str = "",
+    links: Sequence[Link] = (),
     raw: Mapping[str, Any] | None = None,
 ) -> Pause:
     number = next(_numbers) if number is None else number
@@ -86,6 +89,8 @@ def pause(
         schema=schema,
         code_changed=code_changed,
         stopped=stopped,
+        title=title,
+        links=tuple(links),
         raw=raw or {},
     )
 

@@ -155,7 +155,7 @@ def test_a_closed_card_can_be_read_but_not_changed(bench: Bench) -> None:
     bench.pane.leave()
     bench.press("1")
     assert field(bench).toPlainText() == '"half"'
-    assert bench.pane.bar._text.text().endswith("Your text is kept")
+    assert bench.pane.bar._text.text().endswith("Your text is kept under History")
 
 
 def test_tab_reaches_the_ways_then_the_result_then_the_reason(bench: Bench) -> None:

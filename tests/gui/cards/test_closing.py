@@ -46,7 +46,7 @@ def test_a_question_locks_the_moment_its_deadline_passes_and_keeps_what_was_type
     pass_deadline(bench)
     assert field.isReadOnly()
     assert field.toPlainText() == "until tuesday"
-    assert words(bench).endswith("the call fails, nothing is approved. Your text is kept")
+    assert words(bench).endswith("the call fails, nothing is approved. Your text is kept under History")
     bench.press("x")
     bench.send()
     assert bench.wishes == []

@@ -410,7 +410,7 @@ def test_closed_elsewhere_is_read_only_and_keeps_the_draft(bench: Bench, ended: 
 def test_a_text_that_came_too_late_is_called_a_text(bench: Bench, ended: Decision | None) -> None:
     bench.show(pause(id="p", input_type="text"), Draft("p", "f" * 64, text="so far"))
     bench.pane.close_pause(ended)
-    assert words(bench).endswith(". Your text is kept")
+    assert words(bench).endswith(". Your text is kept under History")
 
 
 def test_no_focus_change_lands_on_a_button_without_a_key_or_click(bench: Bench) -> None:

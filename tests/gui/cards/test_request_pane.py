@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit
 
-from inbox_app.gateway.base import RunDetail
+from inbox_app.gateway.base import Link, RunDetail
+from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.tab_strip import TabStrip
@@ -207,3 +209,42 @@ def test_showing_the_tree_selects_the_call_that_asks(bench: Bench) -> None:
     view = bench.pane.calls.view
     assert view.currentIndex().data() == "asker"
     assert view.hasFocus()
+
+
+def test_the_title_stands_over_the_question_and_links_open_only_when_pressed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_url(url: QUrl) -> None:
+        opened.append(url.toString())
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
+    links = [
+        Link("The <b>ticket</b>", "https://tickets.example/4711?a=1"),
+        Link("", "http://ex\u00e4mple.example/"),
+        *(
+            Link("x", url)
+            for url in ("javascript:alert(1)", "file:///etc/passwd", "https:", "HTTPS//x", "ftp://a.example")
+        ),
+    ]
+    bench.show(pause(1, title="Refunds of <i>June</i>", links=links))
+    words = [label.text() for label in bench.pane.findChildren(PlainLabel) if label.isVisible()]
+    for shown_words in (
+        "Refunds of <i>June</i>",
+        "The <b>ticket</b>",
+        "https://tickets.example/4711?a=1",
+        "file:///etc/passwd",
+    ):
+        assert shown_words in words
+    assert "http://xn--exmple-cua.example/" in words
+    buttons = [item for item in bench.pane.findChildren(ActionButton) if item.text() == "Open in the browser"]
+    assert [item.accessibleDescription() for item in buttons] == [
+        "https://tickets.example/4711?a=1",
+        "http://xn--exmple-cua.example/",
+    ]
+    assert opened == []
+    bench.qtbot.mouseClick(buttons[0], Qt.MouseButton.LeftButton)
+    assert opened == ["https://tickets.example/4711?a=1"]
+    bench.show(pause(2))
+    assert not [item for item in bench.pane.findChildren(PlainLabel) if item.isVisible() and "June" in item.text()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -226,3 +227,19 @@ def test_a_run_that_diverged() -> None:
     assert (run.divergence.old, run.divergence.new) == ("a" * 64, "b" * 64)
     assert (run.old_code, run.warnings) == ("a" * 64, ("Half of the calls.",))
     assert translate.run(run_row("failed", '{"code": "x", "message": "y"}').to_wire(), "x").divergence is None
+
+
+@pytest.mark.parametrize(
+    ("wire", "links"),
+    [
+        (["https://a.example/x", 7], [("", "https://a.example/x"), ("", "7")]),
+        ([{"label": "Ticket", "url": "u"}, {"title": "T", "href": "h"}, {}], [("Ticket", "u"), ("T", "h"), ("", "")]),
+        ({"Ticket": "u"}, [("Ticket", "u")]),
+        (None, []),
+        ("https://a.example", []),
+    ],
+)
+def test_title_and_links_of_a_pause(wire: Any, links: list[tuple[str, str]]) -> None:
+    found = translate.pause({"pause_id": "p", "title": "Refunds", "links": wire}, "c")
+    assert found.title == "Refunds"
+    assert [(link.label, link.url) for link in found.links] == links
