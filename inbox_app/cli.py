@@ -38,7 +38,7 @@ def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_FOLDER = click.Path(path_type=Path)
+_FOLDER = cli_arguments.FOLDER
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -441,7 +441,9 @@ def _run(arguments: list[str]) -> int:
         cli_session.report(error, as_json=as_json)
         return cli_session.REFUSED
     except (click.Abort, KeyboardInterrupt):
-        cli_session.complain("interrupted; unfinished runs stay in the data folder and go on later")
+        works = not {"doctor", "check", "export", "import"} & set(options)
+        stay = "; unfinished runs stay in the data folder and go on later" if works else "; nothing was changed"
+        cli_session.complain(f"interrupted{stay}")
         return cli_session.INTERRUPTED
     except BrokenPipeError:  # the reader of our output has left
         return cli_session.REFUSED

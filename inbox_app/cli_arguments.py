@@ -24,6 +24,15 @@ class TextType(click.ParamType[str]):
         return value
 
 
+class PathType(click.Path):
+    """A path; an empty one, often a shell variable that is not set, would mean the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class WithNegativeNumbers(click.Command):
     """A command with an argument that may be a negative number, which click takes for an option."""
 
@@ -45,6 +54,7 @@ class WithNegativeNumbers(click.Command):
 
 _NEGATIVE: Final = re.compile(r"-(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 TEXT: Final = TextType()
+FOLDER: Final = PathType(path_type=Path)
 
 
 def named_user(_: click.Context, __: click.Parameter, user: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from inbox_app.cli_runs import tell
+from inbox_app.cli_runs import answer_lines, report_outcome
 from inbox_app.cli_session import Options, command_line, with_gateway
 from inbox_app.cli_text import moment, visible
 from inbox_app.gateway.base import GatewayError, RunDetail
@@ -23,7 +23,7 @@ Revision = Mapping[str, Any]
 def resume(options: Options, session: str, revision: str | None, *, old_code: bool) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         chosen = await _chosen(gateway, session, revision, old_code=old_code)
-        return tell(await gateway.resume(session, chosen), options)
+        return await report_outcome(gateway, await gateway.resume(session, chosen), options)
 
     return with_gateway(options, work)
 
@@ -59,7 +59,7 @@ def code_lines(detail: RunDetail, options: Options) -> Iterator[str]:
             marks.append("chosen")
         yield f"  {one['revision'][:SHOWN]}  since {moment(seconds(one['at']))}, leg {one['leg']}, {', '.join(marks)}"
     if is_changed:
-        yield "  the repository holds other code by now"
+        yield "  the repository holds other code by now, or is not there any more"
     if run.status in ("diverged", "needs-attention"):
         yield from _ways_on(detail, known, options)
 
@@ -68,7 +68,12 @@ def _ways_on(detail: RunDetail, known: Sequence[Revision], options: Options) -> 
     session, data = detail.run.id, ("--data", str(options.data))
     old = next((one for one in known if one["old"] and one["stored"]), None)
     yield "ways on"
-    if old is not None:
+    for pause in detail.pauses:
+        if pause.cut_off is not None:
+            yield f"  what became of {visible(pause.cut_off.name)}:"
+            yield from (f"    {line}" for line in answer_lines(pause, options, is_named=len(detail.pauses) > 1))
+    is_stuck = any(pause.kind == "attention" and pause.cut_off is None for pause in detail.pauses)
+    if old is not None and (detail.run.status == "diverged" or is_stuck):
         command = command_line("resume", session, "--old-code", *data)
         yield f"  with the code {old['revision'][:SHOWN]}: {visible(command)}"
     if detail.run.status == "diverged":

@@ -89,7 +89,7 @@ async def _verdicts(options: Options, root: Path, limit: int | None) -> list[Ver
 
     if not (options.data / "runtime.db").is_file():
         return []
-    runtime = Runtime(options.data, execute=False, settings=settings(quiet=options.as_json))
+    runtime = Runtime(options.data, execute=False, settings=settings(as_json=options.as_json))
     verdicts: list[Verdict] = []
     try:
         await runtime.open()
@@ -119,4 +119,5 @@ def _summary(verdicts: list[Verdict], counts: Counter[str], root: Path) -> str:
     if not verdicts:
         return f"No run of {root} is stored."
     words = {"ok": "ok", "diverged": "diverged", "cannot-tell": "cannot tell", "skipped": "skipped"}
-    return f"{len(verdicts)} runs: " + ", ".join(f"{counts[kind]} {word}" for kind, word in words.items())
+    runs = "1 run" if len(verdicts) == 1 else f"{len(verdicts)} runs"
+    return f"{runs}: " + ", ".join(f"{counts[kind]} {word}" for kind, word in words.items())

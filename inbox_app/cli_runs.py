@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +21,9 @@ from inbox_app.cli_session import (
     say_json,
     with_gateway,
 )
-from inbox_app.cli_text import indented, question_lines, run_lines, runs_table, visible, waiting_table
-from inbox_app.gateway.base import Answer, GatewayError, Outcome, PausePage, RunDetail, RunPage, Start
-from runtime_core.wire.json import pretty
+from inbox_app.cli_text import answers, indented, question_lines, run_lines, runs_table, visible, waiting_table
+from inbox_app.gateway.base import Answer, GatewayError, Outcome, Pause, PausePage, RunDetail, RunPage, Start
+from runtime_core.wire.json import dumps, pretty
 
 if TYPE_CHECKING:
     from inbox_app.gateway.embedded import EmbeddedGateway
@@ -33,7 +33,7 @@ def run(options: Options, start: Start, *, trust: bool) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         if trust and start.repository is not None:
             await _trust(gateway, start.repository)
-        return tell(await gateway.start(start), options)
+        return await report_outcome(gateway, await gateway.start(start), options)
 
     return with_gateway(options, work)
 
@@ -42,7 +42,7 @@ def answer(options: Options, given: Answer, *, trust: bool) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         if trust:
             await _trust(gateway, (await gateway.run(given.run_id)).raw["run"]["repository"])
-        return tell(await gateway.answer(given), options)
+        return await report_outcome(gateway, await gateway.answer(given), options)
 
     return with_gateway(options, work)
 
@@ -59,7 +59,7 @@ def cancel(options: Options, session: str) -> int:
         tell(await gateway.cancel(session), options)
         return DONE
 
-    return with_gateway(options, work)
+    return with_gateway(options, work, execute=False)
 
 
 def waiting(options: Options, limit: int, cursor: str | None) -> int:
@@ -76,10 +76,19 @@ def waiting(options: Options, limit: int, cursor: str | None) -> int:
         elif not page.items:
             say(["Nothing is waiting." if not page.total else f"Nothing more; {page.total} are waiting."])
         else:
-            say([waiting_table(page.items, time.time()), *_page_end(page)])
+            say([waiting_table(page.items, time.time()), *_interrupted(page, options), *_page_end(page)])
         return DONE
 
     return with_gateway(options, work)
+
+
+def _interrupted(page: PausePage, options: Options) -> Iterator[str]:
+    """How the first interrupted call is answered, which takes more than a word."""
+    pause = next((pause for pause in page.items if pause.cut_off is not None), None)
+    if pause is not None:
+        yield ""
+        yield f"What became of an interrupted call is said with {visible(answers(pause))}:"
+        yield from answer_lines(pause, options, is_named=True)
 
 
 def runs(options: Options, limit: int, cursor: str | None) -> int:
@@ -117,28 +126,52 @@ def show(options: Options, session: str, *, tree: bool, export: Path | None) -> 
     return with_gateway(options, work)
 
 
-def tell(outcome: Outcome, options: Options) -> int:
+async def report_outcome(gateway: EmbeddedGateway, outcome: Outcome, options: Options) -> int:
+    """Print how a command's run stands, with everything it asks; the exit code."""
+    first = outcome.pause
+    if options.as_json or first is None:
+        return tell(outcome, options)
+    waiting = (await gateway.run(first.run_id)).pauses
+    return tell(outcome, options, sorted(waiting, key=lambda pause: pause.id != first.id) or [first])
+
+
+def tell(outcome: Outcome, options: Options, questions: Sequence[Pause] = ()) -> int:
     try:
         if options.as_json:
             say_json(outcome.raw)
         else:
-            say(_outcome_lines(outcome, options))
+            say(_outcome_lines(outcome, options, questions))
     except OSError as error:
         session = outcome.run_id
         hint = f" See the run with: {command_line('show', session, '--data', str(options.data))}" if session else ""
         raise output_lost(error, hint) from error
+    if outcome.kind == "running":
+        command = command_line("show", str(outcome.run_id), "--data", str(options.data))
+        complain(
+            f"session {outcome.run_id} does not go on now: {outcome.reason or 'it is being executed elsewhere.'} "
+            f"What was asked for is stored, and it goes on when the data folder is next used, for example by: {command}"
+        )
     return exit_of(outcome.kind)
 
 
-def _outcome_lines(outcome: Outcome, options: Options) -> Iterator[str]:
+def _outcome_lines(outcome: Outcome, options: Options, questions: Sequence[Pause]) -> Iterator[str]:
     yield "  ".join(word for word in (outcome.kind, outcome.run_id) if word)
     if outcome.reason:
         yield visible(outcome.reason)
     if outcome.kind == "complete":
         yield from indented(pretty(outcome.result), "")
-    if outcome.pause is not None:
-        yield from question_lines(outcome.pause)
-        yield f"answer with: {command_line('answer', outcome.pause.run_id, 'VALUE', '--data', str(options.data))}"
+    for pause in questions:
+        yield from question_lines(pause)
+        yield from answer_lines(pause, options, is_named=len(questions) > 1)
+
+
+def answer_lines(pause: Pause, options: Options, *, is_named: bool) -> Iterator[str]:
+    """How a question is answered. ``is_named``: by its id, since there are others."""
+    rest = (*(("--pause", pause.id) if is_named else ()), "--data", str(options.data))
+    yield f"answer with: {command_line('answer', pause.run_id, 'VALUE', *rest)}"
+    if pause.cut_off is not None:
+        example = dumps({"use_result": {"done": True}})
+        yield f"with its result, for example: {command_line('answer', pause.run_id, example, *rest)}"
 
 
 def _export(detail: RunDetail, target: Path) -> None:

@@ -71,7 +71,7 @@ async def _with_gateway(
 ) -> int:
     from inbox_app.gateway.embedded import EmbeddedGateway
 
-    chosen = settings(quiet=options.as_json)
+    chosen = settings(as_json=options.as_json)
     gateway = EmbeddedGateway(
         options.data,
         execute=execute,
@@ -91,7 +91,7 @@ async def _with_gateway(
         await gateway.close(grace_s=grace_s)
 
 
-def settings(*, quiet: bool = False) -> Settings:
+def settings(*, quiet: bool = False, as_json: bool = False) -> Settings:
     """What the person's ``config.toml`` says; what it says in vain is told on the error stream and in the log."""
     from runtime_core.config import load
 
@@ -100,7 +100,7 @@ def settings(*, quiet: bool = False) -> Settings:
     for warning in config.warnings:
         _log.warning("%s", warning)
         if not quiet:
-            complain(f"warning: {warning}")
+            warn(warning, as_json=as_json)
     return config.settings
 
 
@@ -142,6 +142,16 @@ def report(error: GatewayError, *, as_json: bool) -> None:
         _to_errors(_envelope(error))
     else:
         complain(error.message or error.code)
+
+
+def warn(message: str, *, as_json: bool) -> None:
+    """One line on the error stream: ``{"warning": …}`` for programs."""
+    from runtime_core.wire.json import dumps
+
+    if as_json:
+        _to_errors(dumps({"warning": message}))
+    else:
+        complain(f"warning: {message}")
 
 
 def complain(message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,8 @@ from typing import Any, Final, cast, get_args
 from runtime_core.wire.settings import KIB, MIB, Durability, Limits, Retention, Settings
 
 _Problem = str | None
+
+SIZE_LIMIT: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,13 @@ class Config:
 def load(path: Path, *, must_exist: bool = False) -> Config:
     """Read a file. Never fails: without a usable file these are the defaults, and a warning says why."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        if not path.is_file() and path.exists() and str(path) != os.devnull:
+            return _unusable(path, "it is no file. Correct the path")
+        with path.open("rb") as file:
+            content = file.read(SIZE_LIMIT + 1)
+        if len(content) > SIZE_LIMIT:
+            return _unusable(path, f"it has more than {SIZE_LIMIT:,} bytes. Correct the path")
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         if not must_exist:
             return Config(Settings())
@@ -43,7 +52,7 @@ def read(text: str, path: Path) -> Config:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return _unusable(path, f"it is not TOML: {error}. Correct it there")
+        return _unusable(path, f"it is not TOML: {error}")
     values: dict[str, dict[str, Any]] = {section: {} for section in _KEYS}
     warnings: list[str] = []
     for names, value, problem in _parts(tables):
@@ -114,7 +123,7 @@ def _words(dotted: str) -> tuple[str, ...]:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 

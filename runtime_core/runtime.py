@@ -305,7 +305,10 @@ class Runtime:
     async def _reply(self, run: RunRow, who: str, pause_id: str | None = None) -> dict[str, Any]:
         """``pause_id``: the question to be shown, if it is still open; else it is the oldest one."""
         waiting = [pause for pause in await self._journal.pauses(run.id) if pause.outcome is None]
-        return outcomes.of_run(run, sorted(waiting, key=lambda pause: pause.id != pause_id), who)
+        reply = outcomes.of_run(run, sorted(waiting, key=lambda pause: pause.id != pause_id), who)
+        if reply["outcome"]["kind"] == "running" and (why := self._executor.hindrances.get(run.id)):
+            reply["outcome"]["reason"] = why
+        return reply
 
     async def _is_code_changed(self, run: RunRow) -> bool:
         return await self._reading.is_code_changed(run)

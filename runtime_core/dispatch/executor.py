@@ -59,6 +59,8 @@ class Executor:
         self._serving = False
         self._serve_lock = asyncio.Lock()
         self._left: Sequence[str] = []
+        self.hindrances: dict[str, str] = {}
+        """Why runs that were waited for did not go on, by their id."""
         self._wake_at: float | None = None
         self._wake_checked = 0.0
         self._swept = 0.0
@@ -112,6 +114,7 @@ class Executor:
                     if not fault.code.startswith("data_folder"):
                         raise
                     is_held_up = True  # what was asked for is stored, and the run is tried again
+                    self.hindrances[run_id] = fault.message.replace("; nothing was stored", "")
             run = await self._journal.run(run_id)
             if run is None:
                 raise no_session(run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +21,8 @@ def compact(data: Path, retention: Retention) -> tuple[int, int]:
     file = data / "runtime.db"
     if not file.exists():
         raise RuntimeFault("NOT_FOUND", f"There is no journal at {file}.")
+    if not os.access(data, os.W_OK):
+        raise RuntimeFault("data_folder_unusable", f"{data} is read-only. Make it writable; nothing was changed.")
     lock = ExecutorLock(data / "executor.lock")
     if not lock.acquire():
         raise RuntimeFault("data_folder_busy", f"Another process executes the runs of {data}. Close it and try again.")
@@ -30,6 +33,11 @@ def compact(data: Path, retention: Retention) -> tuple[int, int]:
             make_shrinkable(db)
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return before, file.stat().st_size
+    except OSError as error:
+        where = error.filename or data
+        raise RuntimeFault(
+            "data_folder_unusable", f"{where}: {error.strerror}. Check permissions and space."
+        ) from error
     except DriverError as error:
         raise fault(file, error) from error
     finally:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
 from typing import Any, Final
 
-from runtime_core.doctor.findings import Finding, ok, problem, some, warning
+from runtime_core.doctor.findings import Finding, counted, ok, problem, some, warning
 from runtime_core.journal.driver import Connection, pragma
 from runtime_core.journal.portable import PARTS, problem_of
 from runtime_core.journal.retention import is_named
@@ -248,7 +248,9 @@ def room(db: Connection) -> Iterator[Finding]:
 def summary(db: Connection) -> Iterator[Finding]:
     runs, unfinished = db.execute("SELECT count(*), coalesce(sum(finished_at IS NULL), 0) FROM durable_run").fetchone()
     waiting = db.execute("SELECT count(*) FROM durable_question WHERE outcome IS NULL").fetchone()[0]
-    yield ok("contents", f"{runs} runs, {unfinished} of them not ended; {waiting} questions are open.")
+    yield ok(
+        "contents", f"{counted(runs, 'run')}, {unfinished} of them not ended; {counted(waiting, 'open question')}."
+    )
 
 
 CHECKS: Final[tuple[Check, ...]] = (

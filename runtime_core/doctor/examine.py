@@ -31,10 +31,13 @@ _FOLDER_CHECKS: Final[tuple[Callable[[Path], Iterator[Finding]], ...]] = (
 def examine(data: Path, config: Config) -> Sequence[Finding]:
     """Everything there is to say. Changes nothing and never fails."""
     found = [
-        warning("settings", told, "Correct it there; resources/docs/settings.md lists every key.")
-        for told in config.warnings
+        warning("settings", told, "Correct it; resources/docs/settings.md lists every key.") for told in config.warnings
     ]
     if not data.exists():
+        hindrance = folder.hindrance(data)
+        if hindrance is not None:
+            told = f"There is no data folder at {data}, and it cannot be made: {hindrance}."
+            return [*found, problem("folder-missing", told, "Choose another data folder with --data.")]
         return [*found, warning("folder-missing", f"There is no data folder at {data} yet.", "It is made when needed.")]
     if not data.is_dir():
         return [*found, problem("folder-missing", f"{data} is a file.", "Choose another data folder with --data.")]
@@ -51,7 +54,14 @@ def examine(data: Path, config: Config) -> Sequence[Finding]:
 def _journal(data: Path, retention: Retention) -> Iterator[Finding]:
     file = data / "runtime.db"
     try:
-        if not file.exists():
+        if (not file.exists() or file.stat().st_size == 0) and any((data / "versions").glob("*")):
+            yield problem(
+                "journal-lost",
+                f"{file} is {'empty' if file.exists() else 'not there'}, but {data / 'versions'} holds code of runs: "
+                "there was a journal.",
+                "Restore a copy of it; else its runs are lost, and a new journal is made when the folder is next used.",
+            )
+        elif not file.exists():
             yield warning("journal-missing", f"There is no journal at {file} yet.", "It is made when needed.")
         elif file.stat().st_size == 0:
             yield warning("journal-empty", f"{file} is empty.", "It is made anew when needed.")
@@ -152,7 +162,8 @@ def _repositories(db: Connection) -> Iterator[Finding]:
         if not (Path(repo) / "amodal.json").is_file():
             yield warning(
                 "repository-gone",
-                f"{count} runs that have not ended need the agent repository {repo}, which is not there.",
+                f"The agent repository {repo} is not there; {counted(count, 'run')} that "
+                f"{'has' if count == 1 else 'have'} not ended {'needs' if count == 1 else 'need'} it.",
                 "Move it back, or cancel these runs.",
             )
 

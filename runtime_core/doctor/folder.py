@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator
@@ -44,6 +45,18 @@ def place(data: Path) -> Iterator[Finding]:
         yield ok("disk", f"{in_megabytes(free)} are free on the disk of {data}.")
 
 
+def hindrance(data: Path) -> str | None:
+    """Why a folder that is not there cannot be made."""
+    if data.is_symlink():
+        return f"it is a link to {os.readlink(data)}, which is not there"
+    parent = next(parent for parent in data.parents if parent.exists())
+    if not parent.is_dir():
+        return f"{parent} is a file"
+    if not os.access(parent, os.W_OK | os.X_OK) or file_system(parent) in {"proc", "sysfs"}:
+        return f"{parent} may not be written"
+    return None
+
+
 def executor(data: Path) -> Iterator[Finding]:
     lock = data / "executor.lock"
     who = holder(lock)
@@ -57,7 +70,11 @@ def privacy(data: Path) -> Iterator[Finding]:
     for name in ("runtime.db", "desk.db"):
         file = data / name
         if os.name == "posix" and file.exists() and (mode := stat.S_IMODE(file.stat().st_mode)) & 0o077:
-            yield warning("readable-by-others", f"{file} may be used by others (mode {mode:o}).", f"chmod 600 {file}")
+            yield warning(
+                "readable-by-others",
+                f"{file} may be used by others (mode {mode:o}).",
+                f"chmod 600 {shlex.quote(str(file))}",
+            )
 
 
 def leftovers(data: Path) -> Iterator[Finding]:

@@ -141,8 +141,8 @@ class Quota:
         return error_text(CODE, f"A run {rule}; this call was not made. Divide the work into several runs.")
 
     def _watch(self, kind: str, what: str, count: int, limit: int) -> None:
-        if count * 2 > limit:
-            self._warn(kind, f"more than half of a limit: {count:,} {what} of {limit:,} (limits.{kind} in config.toml)")
+        if count * 2 >= limit:
+            self._warn(kind, f"half of a limit or more: {count:,} {what} of {limit:,} (limits.{kind} in config.toml)")
 
 
 def _name(call: HandlerCall) -> str:

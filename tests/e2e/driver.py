@@ -32,7 +32,7 @@ class Ended:
     @property
     def error(self) -> Any:
         """``error`` of the envelope on the error stream."""
-        body = loads(self.err)
+        body = loads(self.err.splitlines()[-1])
         assert isinstance(body, dict)
         return body["error"]
 

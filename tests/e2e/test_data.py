@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sqlite3
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -124,11 +126,20 @@ def test_a_damaged_value_concerns_its_run_only(desk: Desk, waiting: str, tmp_pat
     assert desk("answer", waiting, "staging").code in (0, 3)
 
 
+def test_an_empty_path_is_wrong_usage_and_a_closed_input_is_named(desk: Desk, tmp_path: Path) -> None:
+    empty = desk("doctor", "--data", "")
+    assert (empty.code, "the path is empty" in empty.err) == (2, True)
+    command = shlex.join([*desk.words("import", "-")])
+    closed = subprocess.run(["sh", "-c", f"{command} <&-"], env=desk.environment(), capture_output=True, check=False)
+    assert closed.returncode == 1
+    assert b"Traceback" not in closed.stderr
+
+
 def test_the_doctor_finds_a_folder_in_order_and_a_damaged_one_not(desk: Desk, waiting: str) -> None:
     healthy = desk("doctor")
     assert (healthy.code, healthy.err) == (0, "")
     assert healthy.out.splitlines()[-1] == "everything is in order"
-    assert "ok: 1 runs, 1 of them not ended; 1 questions are open." in healthy.out
+    assert "ok: 1 run, 1 of them not ended; 1 open question." in healthy.out
     os.truncate(desk.data / "runtime.db", 5000)
     damaged = desk("doctor", "--json")
     assert damaged.code == 1
@@ -169,6 +180,9 @@ def test_settings_are_used_and_what_has_no_effect_is_named(
     listed = desk("list")
     assert listed.code == 0
     assert f"operator-inbox: warning: {config}, line 3: limits.valu is unknown" in listed.err
+    told = loads(desk("list", "--json").err)
+    assert isinstance(told, dict)
+    assert str(told["warning"]).startswith(f"{config}, line 3: limits.valu is unknown")
     refused = desk("answer", waiting, "x" * 3000, "--json")
     assert (refused.code, refused.error["code"]) == (1, "VALIDATION_ERROR")
     assert "value has 3,002 bytes, and a value may have 1,024 (limits.value in config.toml)" in refused.error["message"]

@@ -77,7 +77,7 @@ def test_the_documented_example_names_every_key_with_its_default() -> None:
         ("speed = 3", "line 1: speed is no key of this file and has no effect. Known are: limits, "),
         ("limits = 3", "line 1: limits must be a table: write [limits] on a line of its own"),
         ("[limits]\nentries = 0", "line 2: limits.entries must be a whole number from 1 to 1000000, not 0"),
-        ("[limits]\nentries = true", "not True"),
+        ("[limits]\nentries = true", "not true"),
         ("[limits]\nentries = 3.0", "not 3.0"),
         ("[limits]\nvalue = 9000000", "from 1024 to 8388608, not 9000000"),
         ("[retention]\njournal_days = -1", "line 2: retention.journal_days must be a number of days"),
@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_read_means_the_defaults(tmp_path: Path) -> None:
     assert "not UTF-8 text (byte 23)" in load(file).warnings[0]
     file.unlink()
     file.mkdir()
-    assert "cannot be read (Is a directory)" in load(file).warnings[0]
+    assert "it is no file" in load(file).warnings[0]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
@@ -131,3 +131,17 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
 
 def test_no_settings_of_the_person_who_runs_the_tests_are_used() -> None:
     assert os.environ["OPERATOR_INBOX_CONFIG"] == os.devnull
+
+
+def test_a_flag_is_shown_as_it_is_written() -> None:
+    assert "not true;" in warning("[limits]\nentries = true")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files")
+def test_only_a_file_of_some_size_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/full"), tmp_path):
+        assert "it is no file" in load(path, must_exist=True).warnings[0]
+    assert load(Path(os.devnull), must_exist=True) == Config(Settings())
+    (tmp_path / "large.toml").write_text("#" * 1_000_001)
+    assert "it has more than 1,000,000 bytes" in load(tmp_path / "large.toml").warnings[0]

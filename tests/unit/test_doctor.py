@@ -103,7 +103,7 @@ def problems(data: Path) -> dict[str, str]:
 def test_a_healthy_folder_is_in_order(data: Path) -> None:
     assert look_at(data) == {}
     said = {finding.code: finding.message for finding in examine(data, NO_CONFIG)}
-    assert said["contents"] == "3 runs, 2 of them not ended; 1 questions are open."
+    assert said["contents"] == "3 runs, 2 of them not ended; 1 open question."
 
 
 Damage = tuple[str, str, str]
@@ -189,7 +189,11 @@ def test_rows_that_were_tampered_with_are_found(statement: str, code: str, said:
     ("statement", "code", "said"),
     [
         ("UPDATE durable_run SET status = 'running' WHERE id = 'dur_asked'", "executor-died", "dur_asked"),
-        ("UPDATE durable_run SET repo = '/gone' WHERE id = 'dur_waits'", "repository-gone", "1 runs that have not"),
+        (
+            "UPDATE durable_run SET repo = '/gone' WHERE id = 'dur_waits'",
+            "repository-gone",
+            "1 run that has not ended needs it",
+        ),
         ("UPDATE durable_run SET revision = 'r9' WHERE id = 'dur_waits'", "code-missing", "dur_waits"),
         ("UPDATE durable_run SET journal_format = 9 WHERE id = 'dur_done'", "newer-runs", "dur_done"),
     ],
@@ -222,6 +226,33 @@ def test_a_name_in_the_schema_that_is_no_text(data: Path) -> None:
     file = data / "runtime.db"
     file.write_bytes(file.read_bytes().replace(b"durable_vote", b"durable_v\xffte"))
     assert "damaged" in problems(data) or "schema-damaged" in problems(data)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_journal_that_was_there(data: Path, is_there: bool) -> None:
+    (data / "runtime.db").unlink()
+    if is_there:
+        (data / "runtime.db").touch(0o600)
+    assert "holds code of runs: there was a journal" in problems(data)["journal-lost"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    for place, why in (
+        (tmp_path / "link", f"it is a link to {tmp_path / 'nowhere'}, which is not there"),
+        (tmp_path / "file" / "data", f"{tmp_path / 'file'} is a file"),
+        *([(Path("/proc/foo"), "/proc may not be written")] if sys.platform == "linux" else []),
+    ):
+        found = look_at(place)["folder-missing"]
+        assert (found.level, f"cannot be made: {why}." in found.message) == ("problem", True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are other ones there")
+def test_what_is_to_be_typed_is_quoted(data: Path) -> None:
+    other = data.rename(data.with_name("my data"))
+    (other / "runtime.db").chmod(0o644)
+    assert look_at(other)["readable-by-others"].remedy == f"chmod 600 '{other / 'runtime.db'}'"
 
 
 def test_runs_whose_time_is_over_and_that_were_not_tidied(data: Path) -> None:

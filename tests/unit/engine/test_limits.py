@@ -201,7 +201,7 @@ def test_calls_beyond_the_limit_are_refused_and_recorded_as_such(language: str, 
     result, warnings = play(story())
     assert result == [0, 1, 2, 3, "journal-limit", "journal-limit"]
     assert [(warning["kind"], warning["message"]) for warning in warnings] == [
-        ("entries", "more than half of a limit: 3 recorded calls of 4 (limits.entries in config.toml)")
+        ("entries", "half of a limit or more: 2 recorded calls of 4 (limits.entries in config.toml)")
     ]
 
 
@@ -360,7 +360,7 @@ def test_a_warning_is_told_once_however_often_the_run_goes_on(language: str, tmp
             await desk.answer(run_id, 1)
             await desk.answer(run_id, 2)
             (line,) = await handler_log(desk, data)
-            assert 'more than half of a limit: 3,002 bytes of what tool "big" returned of 4,096' in line
+            assert 'half of a limit or more: 3,002 bytes of what tool "big" returned of 4,096' in line
             (warning,) = (await desk.detail(run_id))["run"]["warnings"]
             assert line.endswith(warning["message"])
         journal = await SqliteJournal.open(data / "runtime.db")
