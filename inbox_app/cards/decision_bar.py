@@ -11,7 +11,7 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from inbox_app.cards import bar_states
-from inbox_app.cards.arming import Arming, KeyWatch
+from inbox_app.cards.arming import QUIET_SECONDS, Arming, KeyWatch
 from inbox_app.cards.bar_states import SEND_KEYS, BarState, Button
 from inbox_app.cards.base import short_label
 from inbox_app.state.outbox import Sending, Wish
@@ -184,6 +184,11 @@ class DecisionBar(QWidget):
     def unseen(self) -> int:
         """Lines of the body that were not in view yet."""
         return self._unseen
+
+    @property
+    def is_typed_into(self) -> bool:
+        """Whether somebody types into a field, anywhere."""
+        return self._steady_clock() - self._keys.typed_at < QUIET_SECONDS
 
     @property
     def can_undo(self) -> bool:

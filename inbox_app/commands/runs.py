@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
+from PySide6.QtCore import QCoreApplication
+
 from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, Desk
 from inbox_app.gateway.base import Gateway, GatewayError
+from inbox_app.models.wording import clock
 
 
 def cancel_run(desk: Desk) -> None:
@@ -20,12 +25,18 @@ async def withdraw(gateway: Gateway, run_id: str) -> str:
 
 
 async def go_on(gateway: Gateway, run_id: str, revision: str | None) -> str:
-    """Let a run that stopped go on with other code (None: the present). Returns the sentence of a refusal, or ""."""
+    """Let a run that stopped go on with other code (None: the present). Returns the sentence of a refusal, or "".
+
+    One that stops again at once was tried in vain.
+    """
     try:
-        await gateway.resume(run_id, revision)
+        outcome = await gateway.resume(run_id, revision)
     except GatewayError as error:
         return error.message
-    return ""
+    if outcome.kind != "diverged":
+        return ""
+    words = QCoreApplication.translate("commands", "Tried {0}: it stopped again, its code still does not fit.")
+    return words.format(clock(time.time()))
 
 
 def resume_old(desk: Desk) -> None:

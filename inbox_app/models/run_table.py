@@ -22,6 +22,7 @@ from inbox_app.widgets.row_delegate import HeadLook, RowLook
 Group: TypeAlias = Literal["going", "ended"]
 GROUPS: tuple[Group, ...] = ("going", "ended")
 
+STOPPED = frozenset({"diverged", "needs-attention"})
 MOST_FIELDS, MOST_VALUE = 6, 60
 
 _ICONS: dict[str, tuple[str, Role]] = {
@@ -61,6 +62,11 @@ class RunTable(RowTable[RunRow]):
 
     def count(self, *, ended: bool) -> int:
         return sum(run.finished == ended for run in self._runs.values())
+
+    @property
+    def stopped(self) -> int:
+        """How many wait for somebody to choose a way on, not for an answer."""
+        return sum(run.status in STOPPED for run in self._runs.values())
 
     def put(self, runs: Sequence[Run], asked: Set[str] = frozenset(), reading: str | None = None) -> None:
         """Add or renew runs. ``asked``: ids of runs with a question in the inbox.

@@ -236,8 +236,7 @@ class Desk(QObject):
                 self._inbox.mark(pause.id, mark, until)
         if batch.reset:
             self._history.forget()
-            if self._window.view == "history":
-                self._history.load()
+            self._history.load()
         if batch.runs or batch.opened or batch.closed:
             self._history.take(batch.runs)
         self._sender.withdraw(batch.closed)
@@ -334,6 +333,7 @@ class Desk(QObject):
         if self._reading.is_idle:
             self._show_idle()
         self._window.sidebar.show_waiting(self._inbox.waiting)
+        self._window.sidebar.show_stopped(self._history.stopped)
         self._window.show_health(link.name, link.health, idle.health_line(link), self._inbox.waiting)
         self._show_place()
         self._refresh_actions()

@@ -1,4 +1,4 @@
-"""Drives the list of runs that go on or have ended: reads it when it is first looked at, then keeps it up to date."""
+"""Drives the list of runs that go on or have ended: reads it when the runtime is there, then keeps it up to date."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ class History(QObject):
     def has_rows(self) -> bool:
         return bool(self._table.rows)
 
+    @property
+    def stopped(self) -> int:
+        """How many listed runs wait for somebody to choose a way on."""
+        return self._table.stopped
+
     @Slot()
     def load(self) -> None:
         """Read the first page, once."""
@@ -75,7 +80,7 @@ class History(QObject):
             self._start()
 
     def forget(self) -> None:
-        """The runtime started anew: read again when looked at."""
+        """The runtime started anew: `load` reads again."""
         self._loaded = False
         self._cursor = None
 

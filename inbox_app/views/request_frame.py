@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
@@ -27,6 +27,9 @@ from inbox_app.widgets.surface import Hairline, NeutralFrame
 from inbox_app.widgets.tab_strip import TabStrip
 
 _PAGES: Final = {Qt.Key.Key_Space: 1, Qt.Key.Key_PageDown: 1, Qt.Key.Key_PageUp: -1}
+
+FREE_MS: Final = 1500
+"""So long after a question ended in mid-word the keys stay in its field."""
 
 
 class RequestFrame(QWidget):
@@ -64,6 +67,10 @@ class RequestFrame(QWidget):
         self._payload_page.rebuilt.connect(self._chain)
         self._calls.count_changed.connect(self._on_count_changed)
         self._bar.rest_requested.connect(self._on_rest)
+        self._freeing = QTimer(self)
+        self._freeing.setSingleShot(True)
+        self._freeing.setInterval(FREE_MS)
+        self._freeing.timeout.connect(self._on_typed_out)
 
     @property
     def is_answerable(self) -> bool:
@@ -115,11 +122,10 @@ class RequestFrame(QWidget):
 
     def leave(self) -> bool:
         """Out of a field to the neutral frame; False if nothing in the pane had the focus in a field."""
-        focus = QApplication.focusWidget()
-        if focus is not None and is_field(focus) and self.isAncestorOf(focus):
-            self.focus_home()
-            return True
-        return False
+        if self._focused_field() is None:
+            return False
+        self.focus_home()
+        return True
 
     def enter(self) -> None:
         """Move the keyboard into the card, as Tab would: to its options, or with the caret into its field.
@@ -205,6 +211,24 @@ class RequestFrame(QWidget):
         """A page that is about to be replaced must not hand its focus to some button."""
         focus = QApplication.focusWidget()
         if focus is not None and self.isAncestorOf(focus):
+            self.focus_home()
+
+    def _free_keys(self) -> None:
+        """A field was locked under the operator: when the typing has stopped, its keys are commands again."""
+        if self._focused_field() is not None:
+            self._freeing.start()
+
+    def _focused_field(self) -> QWidget | None:
+        focus = QApplication.focusWidget()
+        return focus if focus is not None and is_field(focus) and self.isAncestorOf(focus) else None
+
+    @Slot()
+    def _on_typed_out(self) -> None:
+        if self._focused_field() is None or self.is_answerable:
+            return
+        if self._bar.is_typed_into:
+            self._freeing.start()
+        else:
             self.focus_home()
 
     @Slot()

@@ -298,6 +298,8 @@ class RequestPane(RequestFrame):
         self._closed = closed
         self._card_page.set_closed(closed)
         self._payload_page.set_closed(closed)
+        if closed:
+            self._free_keys()
 
     def _bar_or_open(self, pause: Pause, *, on_its_way: bool = False) -> None:
         """Close what cannot be answered, with the reason in the bar; open what can, unless an answer is on its way."""

@@ -58,6 +58,16 @@ class Sidebar(Surface):
     def show_waiting(self, count: int | None) -> None:
         self._inbox.set_count(count)
 
+    def show_stopped(self, count: int) -> None:
+        """How many runs wait for somebody to choose a way on."""
+        self._history.set_count(count, shown=count > 0, mark="git-compare")
+        if count:
+            words = self.tr("1 run waits for a way on") if count == 1 else self.tr("{0} runs wait for a way on")
+            self._history.setToolTip(words.format(count))
+            self._history.setAccessibleName(f"{self._history.text()}, {words.format(count)}")
+        else:
+            self._history.setToolTip("")
+
     def show_connection(self, name: str, health: Health | None, state: str, count: int | None) -> None:
         """``health`` None: not known yet."""
         icon, role = HEALTH_MARKS[health] if health else ("circle-dashed", "muted")

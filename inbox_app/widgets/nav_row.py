@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from inbox_app.theme.style import rounded
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import FOCUS_RING, ICON, RADIUS_FIELD, ROW_CONNECTION, ROW_SIDEBAR, Role
+from inbox_app.theme.tokens import FOCUS_RING, ICON, ICON_SMALL, RADIUS_FIELD, ROW_CONNECTION, ROW_SIDEBAR, Role
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -26,6 +26,7 @@ class NavRow(QAbstractButton):
         self._theme = theme
         self._icon = icon
         self._count = ""
+        self._mark = ""
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self._ring = False
         self.setText(text)
@@ -36,8 +37,9 @@ class NavRow(QAbstractButton):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self._on_theme_changed)
 
-    def set_count(self, count: int | None, *, shown: bool = True) -> None:
-        """Zero is shown as 0; None is unknown and shown as a dash."""
+    def set_count(self, count: int | None, *, shown: bool = True, mark: str = "") -> None:
+        """Zero is shown as 0; None is unknown and shown as a dash. ``mark``: the icon of a count that is a problem."""
+        self._mark = mark if shown else ""
         self._count = "" if not shown else UNKNOWN_COUNT if count is None else f"{count:,}"
         self.setAccessibleName(f"{self.text()} {self._count}".strip())
         self.update()
@@ -60,10 +62,14 @@ class NavRow(QAbstractButton):
         y = (self.height() - theme.px(ICON)) // 2
         painter.drawPixmap(x, y, theme.pixmap(self._icon, role, ICON, scale=self.devicePixelRatioF()))
         line = QRect(theme.px(32), 0, self.width() - theme.px(32) - x, self.height())
-        painter.setPen(theme.color(role))
+        painter.setPen(theme.color("failed" if self._mark else role))
         painter.setFont(theme.font("meta", strong=current))
         painter.drawText(line, int(_RIGHT), self._count)
         used = theme.metrics("meta", strong=current).horizontalAdvance(self._count) + theme.px(8)
+        if self._mark:
+            used += theme.px(ICON_SMALL)
+            mark = theme.pixmap(self._mark, "failed", ICON_SMALL, scale=self.devicePixelRatioF())
+            painter.drawPixmap(line.right() + 1 - used + theme.px(4), (self.height() - theme.px(ICON_SMALL)) // 2, mark)
         painter.setPen(theme.color("text"))
         painter.setFont(theme.font("body", strong=current))
         room = line.width() - used

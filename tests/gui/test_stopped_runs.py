@@ -262,3 +262,32 @@ def test_an_expired_run_is_told_from_a_failed_one(start: Start, qtbot: QtBot) ->
     rows = [table.index(at, 0).data() for at in (1, 2)]
     assert any("Expired" in row for row in rows)
     assert any("Failed: pause-expired" in row for row in rows)
+
+
+def test_a_try_in_vain_is_told_beside_the_ways(start: Start, qtbot: QtBot) -> None:
+    of = stopped_run(1)
+    scene = look(start, qtbot, of)
+    scene.gateway.reply = Outcome("diverged", of.id)
+    QTest.mouseClick(button(scene, NEW), Qt.MouseButton.LeftButton)
+    confirm(scene, "Try it")
+    qtbot.waitUntil(lambda: any("it stopped again" in text for text in texts(scene.window.reading)))
+    assert any(text.startswith("Tried ") for text in texts(scene.window.reading))
+
+
+def test_the_sidebar_counts_runs_that_wait_for_a_way_on(start: Start, qtbot: QtBot) -> None:
+    of, other = stopped_run(1), stopped_run(2)
+    asked = pause(7, kind="attention", run_id="dur_attention")
+    stuck = [run(id="dur_attention", status="needs-attention"), run(id="dur_stuck", status="needs-attention")]
+    scene = start(gateway=FakeGateway([pause(5), asked], going=[of, *stuck]))
+
+    def told() -> str:
+        return scene.window.sidebar.findChildren(QAbstractButton)[1].accessibleName()
+
+    qtbot.waitUntil(lambda: told() == "History, 2 runs wait for a way on")
+    scene.gateway.push(Batch(runs=[other]))
+    qtbot.waitUntil(lambda: told() == "History, 3 runs wait for a way on")
+    over = [replace(item, status="cancelled", finished_at=item.updated_at) for item in (of, other)]
+    scene.gateway.push(Batch(runs=over))
+    qtbot.waitUntil(lambda: told() == "History, 1 run waits for a way on")
+    scene.gateway.push(Batch(runs=[replace(stuck[1], status="completed", finished_at=stuck[1].updated_at)]))
+    qtbot.waitUntil(lambda: told() == "History")
