@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from runtime_core.journal.driver import Connection
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.json import JsonText, dumps, loads
-from runtime_core.wire.runs import Entry, Event, PauseRow, RunRow, Span
+from runtime_core.wire.json import JsonError, JsonText, dumps, loads
+from runtime_core.wire.runs import LATEST, Entry, Event, PauseRow, RunRow, Span
 
 INLINE_LIMIT: Final = 64 * 1024
 """Characters of a value that stay in its row; longer ones go to ``durable_blob`` (engines.md 4.2)."""
@@ -48,6 +48,19 @@ def keep(db: Connection, value: JsonText | None) -> Stored:
     return digest
 
 
+_PLAIN: Final[Mapping[int, type]] = {}
+_RUN_KINDS: Final[Mapping[int, type]] = {
+    place: float if name.endswith("_at") else object
+    for place, name in enumerate(RUN.split(", "))
+    if name.endswith("_at") or name in ("params", "context", "result", "error")
+}
+_QUESTION_KINDS: Final[Mapping[int, type]] = {
+    place: {"names": list, "spec": dict}.get(name, float if name.endswith("_at") else object)
+    for place, name in enumerate(QUESTION.split(", "))
+    if name.endswith("_at") or name in ("names", "spec", "answer", "edits")
+}
+
+
 def large(db: Connection, digest: bytes, schema: str = "main") -> JsonText | None:
     """The large value with this key; None if it is missing or not what was stored."""
     row = db.execute(f"SELECT CAST(bytes AS BLOB) FROM {schema}.durable_blob WHERE digest = ?", (digest,)).fetchone()
@@ -59,7 +72,7 @@ def large(db: Connection, digest: bytes, schema: str = "main") -> JsonText | Non
 def damaged(run_id: str) -> RuntimeFault:
     return RuntimeFault(
         "data_folder_unusable",
-        f"Session {run_id} is damaged: a large value of it is missing or not what was stored. It cannot go on and can "
+        f"Session {run_id} is damaged: a value of it is missing or not what was stored. It cannot go on and can "
         "be cancelled; other sessions are not concerned. Restore a copy of the data folder to have it back.",
         session_id=run_id,
     )
@@ -73,18 +86,40 @@ def fetch(db: Connection, row: Iterable[Any], run_id: str) -> list[Any]:
     return values
 
 
-def readable(db: Connection, row: Iterable[Any], run_id: str) -> tuple[list[Any], RuntimeFault | None]:
-    """As `fetch`, for what is only shown: a damaged value is replaced by words about it, and it is told."""
+def readable(
+    db: Connection, row: Iterable[Any], run_id: str, kinds: Mapping[int, type] = _PLAIN
+) -> tuple[list[Any], RuntimeFault | None]:
+    """As `fetch`, for what is only shown: a damaged value is replaced by words about it, and it is told.
+
+    ``kinds``: which places hold times (float), and which JSON text of what (object for anything).
+    """
     problem = None
     values: list[Any] = []
-    for item in row:
+    for place, item in enumerate(row):
         value = large(db, item) if isinstance(item, bytes) else item
-        if isinstance(item, bytes) and value is None:
+        kind = kinds.get(place)
+        if item is not None and (value is None or (kind is not None and not _fits(value, kind))):
             problem = damaged(run_id)
-            words = problem.message
-            value = dumps({"code": "value-damaged", "message": words, "question": words, "inputType": "text"})
+            value = _stand_in(problem.message, kind)
         values.append(value)
     return values, problem
+
+
+def _fits(value: Any, kind: type) -> bool:
+    if kind is float:
+        return isinstance(value, int | float) and 0 <= value <= LATEST
+    try:
+        return isinstance(value, str) and isinstance(loads(value), kind)
+    except JsonError:
+        return False
+
+
+def _stand_in(words: str, kind: type | None) -> Any:
+    if kind is float:
+        return 0.0
+    if kind is list:
+        return "[]"
+    return dumps({"code": "value-damaged", "message": words, "question": words, "inputType": "text"})
 
 
 def run_values(db: Connection, run: RunRow) -> tuple[Any, ...]:
@@ -158,13 +193,13 @@ def span_values(span: Span) -> tuple[Any, ...]:
 
 def to_run(db: Connection, row: Sequence[Any]) -> RunRow:
     """Readable even if it is damaged: see ``damage``."""
-    values, problem = readable(db, row, row[0])
+    values, problem = readable(db, row, row[0], _RUN_KINDS)
     return RunRow(*values, damage=problem.message if problem is not None else None)
 
 
 def to_pause(db: Connection, row: Sequence[Any]) -> PauseRow:
     """Readable even if it is damaged: then its spec does not fit its fingerprint, and it takes no answer."""
-    values, _ = readable(db, row, row[1])
+    values, _ = readable(db, row, row[1], _QUESTION_KINDS)
     values[5] = tuple(cast("list[str]", loads(values[5])))
     return PauseRow(*values)
 

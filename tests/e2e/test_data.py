@@ -115,7 +115,7 @@ def test_a_damaged_value_concerns_its_run_only(desk: Desk, waiting: str, tmp_pat
     assert (shown.code, f"Session {hurt} is damaged" in shown.out) == (0, True)
     refused = desk("answer", hurt, "staging", "--json")
     assert (refused.code, refused.error["code"]) == (1, "data_folder_unusable")
-    assert f"Session {hurt} is damaged: a large value of it is missing" in refused.error["message"]
+    assert f"Session {hurt} is damaged: a value of it is missing" in refused.error["message"]
     exported = desk("export", tmp_path / "runs.jsonl")
     assert (exported.code, exported.out.startswith("1 run exported")) == (1, True)
     assert f"session {hurt} was left out: Session {hurt} is damaged" in exported.err
