@@ -87,21 +87,25 @@ class Calls:
     async def _run(self, child: Place, params: JsonText) -> JsonText:
         """A handler that was lost with its process through no known fault of its own runs again if it may.
 
-        If it may not, what became of it is unknown, and the call in the journal waits for a person (decision 13).
+        If it may not, and had begun, what became of it is unknown: the call in the journal waits for a person
+        (decision 13).
         """
         if child.tool.durable:
             return await self.own_run(child, params)
         lost = HandlerFailure("Error", "")
-        for _ in range(1 if child.tool.effect == "once" else LOST_LIMIT):
+        is_once = child.tool.effect == "once"
+        for _ in range(LOST_LIMIT):
             try:
                 return await self.inline(child, params)
             except HandlerFailed as failed:
                 lost = failed.failure
-                if lost.code != "host-lost":
+                if lost.code != "host-lost" or (is_once and lost.begun):
                     break
             except OutcomeUnknown as unknown:
                 lost = HandlerFailure("Error", str(unknown), "host-lost")
-        if lost.code == "host-lost" and child.tool.effect == "once" and self.origin.session_id is not None:
+                if is_once:
+                    break
+        if lost.code == "host-lost" and lost.begun and is_once and self.origin.session_id is not None:
             raise OutcomeUnknown(lost.message)
         raise tool_failed(child.tool.name, lost)
 

@@ -110,6 +110,7 @@ class HandlerCall:
 class HandlerFailure:
     """Why a handler did not return a value: ``{"name", "message", "code"?, "stack"?, "cause"?}`` of its error.
 
+    ``begun``: False if its process went away and had certainly not called the handler before.
     ``cause``: name, message and code of what a call failed with whose failure the handler let through.
     Codes made below the engine: load-failed, no-handler, not-serializable, params-too-large, result-too-large,
     call-inside-step, cancelled, handler-exit, deadline, host-lost, host-hung, out-of-memory.
@@ -120,6 +121,7 @@ class HandlerFailure:
     code: str | None = None
     stack: str | None = None
     cause: Mapping[str, str] | None = None
+    begun: bool = True
 
     @property
     def lost(self) -> bool:

@@ -50,6 +50,11 @@ class HostLeg:
         return self._is_settled
 
     @property
+    def is_untouched(self) -> bool:
+        """The process has not said that it handled any message of it."""
+        return self._handled == 0
+
+    @property
     def is_busy(self) -> bool:
         """It was handed everything the process has handled and does not wait for more."""
         return self._waited < self._handled or self._is_stirred
@@ -136,12 +141,12 @@ class HostLeg:
     def on_file(self, read: int, ok: bool, value: JsonText) -> None:
         self._forward({"t": "file", "run": self.number, "id": read, "ok": ok, "value": Raw(value)})
 
-    def fail(self, code: str, message: str) -> None:
+    def fail(self, code: str, message: str, *, has_begun: bool = True) -> None:
         """End the leg from this side; an abort that was asked for counts as done."""
         if not self._is_over:
             self._end()
             if self._abort_reason is None:
-                self._events.failed(HandlerFailure("Error", message, code))
+                self._events.failed(HandlerFailure("Error", message, code, begun=has_begun))
                 return
             if code != "cancelled":
                 self._events.noted("warning", f"While it was being cancelled: {message}")

@@ -266,6 +266,8 @@ class HostProcess(asyncio.SubprocessProtocol):
         end = self._how_it_ended()
         if self._hung and (names := sorted({self._entry(number) for number in suspects} - {""})):
             end = f"was ended because it was blocked for {HUNG_PINGS} s by {' or '.join(names)}"
+        # The process says that it has handled a message while it is at the next one.
+        reached = {number for _, number, _ in itertools.islice(self._unhandled, 2)}
         for number, leg in list(self._legs.items()):
             if code == "host-hung" and suspects == frozenset({number}):
                 when = " while it was being loaded" if leg.job.entry in self._loading else ""
@@ -273,7 +275,9 @@ class HostProcess(asyncio.SubprocessProtocol):
             elif code and suspects == frozenset({number}):
                 leg.fail(code, f"{leg.job.entry} used more memory than a handler may; its process ended.")
             else:
-                leg.fail("host-lost", f"The process of {leg.job.entry} {end.rstrip('.')}.")
+                is_reached = number in reached or not leg.is_untouched
+                has_begun = is_reached and leg.job.entry not in self._loading
+                leg.fail("host-lost", f"The process of {leg.job.entry} {end.rstrip('.')}.", has_begun=has_begun)
 
     def _how_it_ended(self) -> str:
         code = self._transport.get_returncode() if self._transport is not None else None

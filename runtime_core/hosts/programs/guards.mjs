@@ -162,12 +162,12 @@ export function captureOutput(say) {
 }
 
 export function refuseExit() {
-  const refuse = (code) => {
-    throw Object.assign(new Error(`exit(${code ?? ''}) is not available in a handler; return a value or throw instead`), { code: 'handler-exit' });
+  const refusal = (name) => (code) => {
+    throw Object.assign(new Error(`${name}(${code ?? ''}) is not available in a handler; return a value or throw instead`), { code: 'handler-exit' });
   };
-  Deno.exit = refuse;
-  globalThis.close = refuse;
-  for (const name of ['exit', 'reallyExit', 'abort']) process[name] = refuse;
+  Deno.exit = refusal('exit');
+  globalThis.close = refusal('close');
+  for (const name of ['exit', 'reallyExit', 'abort']) process[name] = refusal(name);
   for (const name of ['alert', 'confirm', 'prompt']) delete globalThis[name];
 }
 

@@ -105,6 +105,7 @@ async function importWithin(entry) {
   } finally {
     realClear(timer);
     send({ t: 'loading', entry, on: false });
+    flush(); // before any run of it begins
   }
 }
 

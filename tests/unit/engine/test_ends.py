@@ -290,6 +290,50 @@ def test_a_handler_that_always_takes_its_process_down_fails_its_run(tmp_path: Pa
     play(story())
 
 
+FAN = {
+    "ts": {
+        "fan": "await ctx.callTool('hang', {quick: true}); await ctx.callTool('pay', {});"
+        "return await Promise.all([ctx.callTool('hang', {}).catch(() => 'lost'),"
+        " ...Array.from({length: 20}, () => ctx.callTool('pay', {}))]);",
+        "hang": "while (!params.quick) {}",
+        "pay": "return 'paid';",
+    },
+    "py": {
+        "fan": "import asyncio\n"
+        "async def hang():\n"
+        "    try: return await ctx.call_tool('hang', {})\n"
+        "    except Exception: return 'lost'\n"
+        "await ctx.call_tool('hang', {'quick': True}); await ctx.call_tool('pay', {})\n"
+        "return await asyncio.gather(hang(), *(ctx.call_tool('pay', {}) for _ in range(20)))",
+        "hang": "while not params.get('quick'): pass",
+        "pay": "return 'paid'",
+    },
+}
+
+
+@pytest.mark.parametrize("language", ["ts", "py"])
+def test_nobody_is_asked_about_a_call_that_had_not_begun_when_its_process_was_lost(
+    tmp_path: Path, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of the one which hangs, and of the one that the process may have come to, cannot be known."""
+    monkeypatch.setattr(process, "HUNG_PINGS", 2)
+    repo = Repo(tmp_path / "repo")
+    sources = FAN[language]
+    repo.durable("fan", tools=("hang", "pay"), **{language: sources["fan"]})
+    for name in ("hang", "pay"):
+        repo.tool(name, effect="once", **{language: sources[name]})
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("fan"))["sessionId"]
+            detail = await desk.detail(run_id)
+            assert len(detail["pauses"]) <= 2
+            paid = [span for span in detail["spans"] if span["name"] == "pay" and span["state"] == "ok"]
+            assert len(paid) >= 20
+
+    play(story())
+
+
 def test_closing_does_not_wait_for_a_handler_that_hangs(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "repo")
     repo.durable("hangs", ts="while (true) {}")

@@ -15,22 +15,24 @@ from tests.unit.hosts.conftest import Bench, same
 from tests.unit.hosts.driver import RunDriver, entry, nothing, until, write_tools
 
 EXITS = [
-    ("ts", "export default async () => { process.exit(3) }"),
-    ("ts", "export default async () => { Deno.exit(3) }"),
-    ("ts", "export default async () => { process.abort() }"),
-    ("ts", "export default async () => { globalThis.close() }"),
-    ("py", "import sys\nasync def handler(p, c): sys.exit(3)"),
-    ("py", "async def handler(p, c): raise SystemExit(3)"),
-    ("py", "import os\nasync def handler(p, c): os._exit(3)"),
-    ("py", "async def handler(p, c): exit()"),
+    ("ts", "export default async () => { process.exit(3) }", "exit(3)"),
+    ("ts", "export default async () => { Deno.exit(3) }", "exit(3)"),
+    ("ts", "export default async () => { process.abort() }", "abort()"),
+    ("ts", "export default async () => { globalThis.close() }", "close()"),
+    ("py", "import sys\nasync def handler(p, c): sys.exit(3)", "exit(3)"),
+    ("py", "async def handler(p, c): raise SystemExit(3)", "SystemExit: 3"),
+    ("py", "import os\nasync def handler(p, c): os._exit(3)", "_exit(3)"),
+    ("py", "import os\nasync def handler(p, c): os.abort()", "abort()"),
+    ("py", "async def handler(p, c): exit()", "exit()"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "source"), EXITS)
-def test_an_exit_is_an_error_of_its_run_only(bench: Bench, kind: str, source: str) -> None:
+@pytest.mark.parametrize(("kind", "source", "words"), EXITS)
+def test_an_exit_is_an_error_of_its_run_only(bench: Bench, kind: str, source: str, words: str) -> None:
     failure = bench.inline(kind, source).failure
     assert failure is not None
     assert failure.code == "handler-exit"
+    assert failure.message.startswith(words)
     assert bench.is_alive(kind)
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 from .context import Surface, make_context
@@ -221,10 +222,11 @@ def _peak_memory() -> int:
     return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def _refuse_exit(code: object = None) -> NoReturn:
-    raise HandlerExit(
-        f"exit({code if code is not None else ''}) is not available in a handler; return or raise instead"
-    )
+def _refusal(name: str) -> Callable[..., NoReturn]:
+    def refuse(code: object = "") -> NoReturn:
+        raise HandlerExit(f"{name}({code}) is not available in a handler; return or raise instead")
+
+    return refuse
 
 
 def _take_streams() -> tuple[int, int]:
@@ -286,7 +288,7 @@ def _begin(init: Message, loop: asyncio.AbstractEventLoop, handle: int) -> Host:
     sys.stderr = Console(output, "stderr", limits["line"], limits["lines"])
     sys.stdin = io.StringIO()
     for module, name in ((sys, "exit"), (os, "_exit"), (os, "abort"), (builtins, "exit"), (builtins, "quit")):
-        setattr(module, name, _refuse_exit)
+        setattr(module, name, _refusal(name))
     builtins.CompositeCallError = CompositeCallError  # pyright: ignore[reportAttributeAccessIssue]
     install([*init["readable"], STATM])
     output.send({"t": "ready", "proto": PROTO, "engine": "python", "version": sys.version.split()[0]})
