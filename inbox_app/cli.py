@@ -9,6 +9,7 @@ import io
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
@@ -417,6 +418,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The entry point: run one command and exit with its code."""
     cli_session.hold_standard_streams()
     logging.getLogger().addHandler(logging.NullHandler())
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)  # Ctrl+C before it began
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

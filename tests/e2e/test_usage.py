@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,19 @@ def test_a_reader_that_leaves(desk: Desk) -> None:
     listing.stderr.close()
     assert listing.stdin is not None
     listing.stdin.close()
+
+
+def test_ctrl_c_while_the_program_is_loaded_prints_no_traceback(desk: Desk) -> None:
+    process = desk.spawn([sys.executable, "-c", "import inbox_app; raise KeyboardInterrupt"])
+    assert process.communicate(timeout=LIMIT_S)[1] == b"operator-inbox: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [("doctor", b"nothing was changed"), ("list", b"unfinished runs stay in the data folder")]
+)
+def test_ctrl_c_says_what_became_of_the_work(desk: Desk, command: str, said: bytes) -> None:
+    program = "import click, inbox_app.cli as one\ndef stop(*_, **__): raise KeyboardInterrupt\n"
+    program += f"one.cli.main = stop\none.main([{command!r}])"
+    process = desk.spawn([sys.executable, "-c", program])
+    assert said in process.communicate(timeout=LIMIT_S)[1]
+    assert process.returncode == 130
