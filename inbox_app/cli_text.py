@@ -16,6 +16,9 @@ from runtime_core.wire.json import JsonError, dumps, loads, pretty
 QUESTION_WIDTH: Final = 60
 """Cells that a question keeps in a table, however narrow the window is."""
 
+USE_RESULT: Final = '{"use_result": …}'
+"""What an interrupted call takes beside its options."""
+
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LOOKALIKES = frozenset("\u00a0\u115f\u1160\u2800\u3164\uffa0") | {chr(code) for code in range(0x2000, 0x200B)}
 _VARIATION_SELECTORS = frozenset(range(0xFE00, 0xFE10)) | frozenset(range(0xE0100, 0xE01F0))
@@ -102,7 +105,8 @@ def moment(at: float | None) -> str:
 def answers(pause: Pause) -> str:
     """What may be typed as VALUE, in a few words."""
     if pause.options:
-        return " | ".join(value_word(option.value) for option in pause.options)
+        words = [value_word(option.value) for option in pause.options]
+        return " | ".join([*words, USE_RESULT] if pause.cut_off is not None else words)
     if pause.input_type == "yesno" or pause.kind == "approval":
         return "yes | no"
     return "TEXT" if pause.input_type == "text" else "VALUE"
@@ -188,6 +192,8 @@ def question_lines(pause: Pause) -> Iterator[str]:
     yield visible(pause.question)
     for option in pause.options or ():
         yield f"  {_option_line(option)}"
+    if pause.cut_off is not None:
+        yield f"  {USE_RESULT}: Use this result: the call is not made again, the handler gets what is written here"
     if not pause.options:
         yield f"  answer: {answers(pause)}"
     if pause.path[1:]:

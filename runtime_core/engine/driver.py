@@ -129,7 +129,8 @@ class RunDriver:
         self._waits.known = {pause.slot: pause for pause in asked if pause.outcome is None}
         changed = changed_question(asked, spans)
         if changed is None:
-            self._spans.resume(spans, self._ledger.finished_entries)
+            given = {pause.slot: pause.answered_by or "" for pause in asked if pause.kind == "attention"}
+            self._spans.resume(spans, self._ledger.finished_entries, given)
             return None
         pause, divergence = changed
         return replace(self._root, path=parent_slot(pause.slot), names=pause.names), divergence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 
 from runtime_core.wire.json import JsonText, loads
@@ -20,14 +20,23 @@ class SpanBook:
         self._open: dict[SlotPath, Span] = {}
         self._unsaved: dict[SlotPath, Span] = {}
 
-    def resume(self, spans: Sequence[Span], finished: dict[tuple[SlotPath, int], Entry]) -> None:
-        """Take over what an earlier leg left: settle what was answered meanwhile, own up to what nobody knows."""
+    def resume(
+        self, spans: Sequence[Span], finished: dict[tuple[SlotPath, int], Entry], given: Mapping[SlotPath, str]
+    ) -> None:
+        """Take over what an earlier leg left: settle what was answered meanwhile, own up to what nobody knows.
+
+        ``given``: who said what an interrupted call resulted in.
+        """
         for span in spans:
-            if span.state not in ("running", "waiting"):
+            if span.state not in ("running", "waiting", "unknown"):
                 continue
             entry = finished.get(entry_key(span.slot)) if span.slot else None
             if entry is not None and entry.value is not None:
-                self._settle(span, entry.state == "ok", entry.value, entry.ended_at or time.time())
+                who = given.get(span.slot)
+                said = replace(span, message=f"result given by {who}") if who is not None else span
+                self._settle(said, entry.state == "ok", entry.value, entry.ended_at or time.time())
+            elif span.state == "unknown":
+                continue
             elif span.slot and span.state == "running":
                 self._put(replace(span, state="unknown"))
             else:

@@ -291,3 +291,17 @@ return (await ctx.request_input("Reason?"))["value"]
 
     play(recover())
     assert (ran(data, "wait"), ran(data, "ship")) == (3, 0)
+
+
+def test_the_tree_says_who_gave_the_result_of_an_interrupted_call(tmp_path: Path) -> None:
+    repo, data = release_desk(tmp_path / "repo"), tmp_path / "data"
+    run_id = killed_while_shipping(data, repo)
+
+    async def decide() -> None:
+        async with bench(repo, data) as desk:
+            assert (await settled(desk, run_id))["status"] == "needs-attention"
+            assert (await desk.answer(run_id, {"use_result": "by hand"}))["result"]["shipped"] == "by hand"
+            (ship,) = [span for span in (await desk.spans(run_id)).values() if span["name"] == "ship"]
+            assert (ship["state"], ship["output"], ship["message"]) == ("ok", "by hand", "result given by ann")
+
+    play(decide())

@@ -290,3 +290,14 @@ def test_hidden_characters_are_shown_as_codes(desk: Desk) -> None:
         assert not {"\x1b", "\x07", "\u202e", "\u200b"} & set(out)
         assert "rm -rf <U+202E>cod.x<U+001B>[31m red and a line" in out
     assert "a\\u200bb" in desk("list", "--json").out
+
+
+def test_every_question_of_a_run_is_printed_with_its_own_answer_line(desk: Desk) -> None:
+    asked = desk("run", DESK, "ask_both")
+    session = asked.out.split()[1]
+    pauses = [item["pause_id"] for item in desk("list", "--json").json["approvals"]]
+    assert len(pauses) == 2
+    for pause in pauses:
+        assert f"answer {session} VALUE --pause {pause}" in asked.out
+    left = desk("answer", session, "yes", "--pause", pauses[0])
+    assert f"answer {session} VALUE --data" in left.out

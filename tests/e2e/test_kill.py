@@ -41,6 +41,12 @@ def test_killed_between_answer_and_end(desk: Desk) -> None:
     shown = run_of(desk, session)
     assert shown["run"]["status"] == "needs-attention"
     assert [(item["outcome"], item["value"]) for item in shown["decisions"]] == [("answered", "Rosa")]
+    example = f'answer {session} \'{{"use_result":'
+    for command in (("list",), ("show", session)):
+        told = desk(*command).out
+        assert "use_result" in told
+        assert example in " ".join(told.split())
+        assert "--old-code" not in told
     again = desk("answer", session, "Mina", "--json")
     assert again.code == 1
 
@@ -48,6 +54,8 @@ def test_killed_between_answer_and_end(desk: Desk) -> None:
     assert ended.code == 1
     assert ended.json["outcome"]["kind"] == "failed"
     shown = run_of(desk, session)
+    [decided] = [span for span in shown["spans"] if span["name"] == "pause_here"]
+    assert decided["state"] == "failed"
     drawn = [span for span in shown["spans"] if span["name"] == "draw_ticket"]
     assert [span["output"]["ticket"] for span in drawn] == [ticket]
     assert desk("list", "--json").json["total"] == 0
