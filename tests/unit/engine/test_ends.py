@@ -318,10 +318,10 @@ def test_nobody_is_asked_about_a_call_that_had_not_begun_when_its_process_was_lo
     """That of the one which hangs, and of the one that the process may have come to, cannot be known."""
     monkeypatch.setattr(process, "HUNG_PINGS", 2)
     repo = Repo(tmp_path / "repo")
-    sources = FAN[language]
-    repo.durable("fan", tools=("hang", "pay"), **{language: sources["fan"]})
+    sources: dict[str, dict[str, Any]] = {name: {language: source} for name, source in FAN[language].items()}
+    repo.durable("fan", tools=("hang", "pay"), **sources["fan"])
     for name in ("hang", "pay"):
-        repo.tool(name, effect="once", **{language: sources[name]})
+        repo.tool(name, effect="once", **sources[name])
 
     async def story() -> None:
         async with bench(repo, tmp_path / "data") as desk:
