@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +38,31 @@ def test_commands_beside_a_window(desk: Desk) -> None:
     assert (failed.code, failed.json["outcome"]["kind"]) == (1, "failed")
     assert leave(window) == 0
     assert desk("show", session, "--json").json["run"]["status"] == "completed"
+
+
+def test_a_run_is_cancelled_without_being_taken_up_again(desk: Desk, tmp_path: Path) -> None:
+    """One that brings its executor down each time must not get another chance to."""
+    tool = tmp_path / "repository" / "amodal" / "tools" / "waits"
+    tool.mkdir(parents=True)
+    (tmp_path / "repository" / "amodal.json").write_text('{"name": "waits", "version": "1"}')
+    definition = {"description": "It waits.", "execution": "durable", "triggers": [{"kind": "invoke"}]}
+    (tool / "tool.json").write_text(json.dumps(definition))
+    (tool / "handler.py").write_text(
+        "import asyncio\nasync def handler(p, ctx):\n    ctx.log('begun')\n    await ctx.step('s', asyncio.Future)\n"
+    )
+    log = desk.data / "logs" / "handlers.log"
+
+    def begun() -> int:
+        return log.read_text().count("begun") if log.exists() else 0
+
+    process = desk.start("run", tmp_path / "repository", "waits", "--json")
+    until(begun)
+    with contextlib.closing(sqlite3.connect(desk.data / "runtime.db")) as database:
+        ((session,),) = database.execute("SELECT id FROM durable_run").fetchall()
+    kill(process)
+    assert desk("cancel", session, "--json").json["outcome"]["kind"] == "cancelled"
+    assert desk("list", "--json").json["total"] == 0
+    assert begun() == 1
 
 
 def test_a_window_that_is_closed_or_killed_leaves_its_questions(desk: Desk) -> None:
