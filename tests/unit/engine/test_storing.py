@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.runtime import Change
+from runtime_core.wire.codes import RuntimeFault
 from tests.unit.engine.workshop import Repo, bench, play
 
 HANDLERS = {
@@ -63,3 +65,24 @@ def test_a_handler_goes_on_when_its_result_is_stored(tmp_path: Path, language: s
     play(story())
     steps = ["stored 0", "stored 1", "2", "stored 2", "ended", "told"]
     assert [step for step in happened if step in steps] == steps
+
+
+def test_a_run_that_the_folder_keeps_from_going_on_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is stored all the same."""
+    repo = Repo(tmp_path / "repo")
+    repo.durable("top", ts="return (await ctx.requestInput('Sure?')).value;")
+
+    async def full(*_: object) -> None:
+        raise RuntimeFault("data_folder_unusable", "runtime.db: the disk is full. Free some space; nothing was stored.")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            run_id = (await desk.run("top"))["sessionId"]
+            with monkeypatch.context() as patched:
+                patched.setattr(SqliteJournal, "claim", full)
+                outcome = (await desk.answer(run_id, 1))["outcome"]
+            assert outcome["kind"] == "running"
+            assert outcome["reason"] == "runtime.db: the disk is full. Free some space."
+            assert (await desk.detail(run_id))["decisions"][0]["value"] == 1
+
+    play(story())
