@@ -39,7 +39,7 @@ def calls_of(folder: Path) -> Calls:
     async def trusted() -> bool:
         return False
 
-    shell = Shell(bundle, False, trusted, asyncio.Semaphore())
+    shell = Shell(bundle, False, trusted, asyncio.Semaphore(), Path("nowhere"))
     surface = Surface(Definitions(origin.hosts), origin, "somebody", None)
     return Calls(origin, SpanBook("", 0), lambda: None, own_run, shell, surface)
 
