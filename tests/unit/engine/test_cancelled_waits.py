@@ -56,7 +56,8 @@ return [given["value"], again["value"]]
 
 def office(root: Path, body: str) -> Repo:
     repo = Repo(root)
-    repo.durable("clean", py=body + THEN, tools=("quick", "child", "both"))
+    repo.durable("clean", py=body + THEN, tools=("quick", "child", "both"), agents=("both",))
+    repo.agent("both")
     repo.tool("quick", py="return 1", effect="read")
     repo.tool("mark", py='ctx.log("ran mark")\nreturn 1')
     repo.tool("slow", py='import asyncio\nctx.log("ran slow")\nawait asyncio.sleep(2)\nreturn "slow"', timeout=9000)
@@ -153,11 +154,18 @@ def test_a_durable_child_that_was_given_up_begins_nothing_more(tmp_path: Path) -
     play(story())
 
 
-def test_a_composite_child_that_was_given_up_is_aborted(tmp_path: Path) -> None:
-    repo, data = office(tmp_path / "repo", CHILD.replace('"child"', '"both"')), tmp_path / "data"
+@pytest.mark.parametrize("call", ['ctx.call_tool("both", {})', 'ctx.call_subagent("both", "Do both")'])
+def test_what_makes_calls_of_its_own_is_aborted_when_it_was_given_up(tmp_path: Path, call: str) -> None:
+    repo, data = office(tmp_path / "repo", CHILD.replace('ctx.call_tool("child", {})', call)), tmp_path / "data"
+    repo.agent("both", tools=["slow", "mark"])
+    model = repo.script(
+        {"agent": "both", "tool_calls": [{"name": "slow", "args": {}}]},
+        {"agent": "both", "tool_calls": [{"name": "mark", "args": {}}]},
+        {"agent": "both", "text": "done"},
+    )
 
     async def story() -> None:
-        async with bench(repo, data) as desk:
+        async with bench(repo, data, model=model) as desk:
             run_id = (await desk.run("clean"))["sessionId"]
             assert await asked(desk, run_id, "Reason?") == ["Reason?"]
             states = {span["name"]: span["state"] for span in (await desk.spans(run_id)).values()}
