@@ -94,6 +94,9 @@ class AttentionCard(Card):
     def focus_stop(self) -> QWidget | None:
         return self._list.focus_stop()
 
+    def picked_part(self) -> QWidget | None:
+        return self._field if self._takes_result else self.focus_stop()
+
     @property
     def _takes_result(self) -> bool:
         return self._list.picked_row == len(self._options)

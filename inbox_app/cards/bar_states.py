@@ -109,6 +109,8 @@ def sending(item: Sending, now: float, undo_key: str = "Z") -> BarState:
         return _refused(item)
     if item.state == "done":
         return _outcome(item)
+    if item.accepted:
+        return BarState("circle-check", "answered", translate("DecisionBar", "Answered. The run goes on"))
     return BarState("arrow-up-right", "sent", translate("DecisionBar", "Sending. You can move on"))
 
 
@@ -117,31 +119,39 @@ def changed() -> BarState:
     return BarState("git-compare", "due", text, right=Button(translate("DecisionBar", "Show it again"), "reload"))
 
 
-def elsewhere(decision: Decision, kept: Kept = "pick") -> BarState:
+def elsewhere(decision: Decision, kept: Kept = "pick", *, counted: bool = False) -> BarState:
     text = translate("DecisionBar", "Answered by {name}: {answer}. {kept}")
     if decision.at is not None:
         text = translate("DecisionBar", "Answered by {name} at {time}: {answer}. {kept}")
+    is_refused = counted and decision.outcome == "refused"
+    if is_refused:
+        text = translate("DecisionBar", "Refused by {name} at {time}: {answer}. {kept}")
     text = text.format(
         name=short_label(decision.by) or translate("DecisionBar", "somebody"),
         answer=short_label(values.compact(decision.value, 60)),
         time=clock(decision.at or 0.0),
-        kept=_kept(kept),
+        kept=translate("DecisionBar", "Your answer was counted") if counted else _kept(kept),
     )
-    return BarState("user-check", "answered", text.strip())
+    return BarState("circle-x" if is_refused else "user-check", "refused" if is_refused else "answered", text.strip())
 
 
 def closed(
-    decision: Decision | None, following: Pause | None = None, kept: Kept = "pick", *, late: bool = False
+    decision: Decision | None,
+    following: Pause | None = None,
+    kept: Kept = "pick",
+    *,
+    late: bool = False,
+    counted: bool = False,
 ) -> BarState:
     """The question was closed by somebody else, or by nobody; ``following`` is what its run asks now.
 
-    ``late``: this operator's answer came after the deadline.
+    ``late``: this operator's answer came after the deadline; ``counted``: it is one of several.
     """
-    state = _closed(decision, kept, late=late)
+    state = _closed(decision, kept, late=late, counted=counted)
     return state if following is None else replace(state, right=_next(following))
 
 
-def _closed(decision: Decision | None, kept: Kept, *, late: bool) -> BarState:
+def _closed(decision: Decision | None, kept: Kept, *, late: bool, counted: bool) -> BarState:
     if decision is None or decision.outcome == "superseded":
         text = translate("DecisionBar", "The run no longer asks this. {kept}").format(kept=_kept(kept)).strip()
         return BarState("copy-minus", "muted", text)
@@ -149,7 +159,7 @@ def _closed(decision: Decision | None, kept: Kept, *, late: bool) -> BarState:
         return expired(decision.at, decision.on_expire, kept, late=late)
     if decision.outcome == "cancelled":
         return BarState("circle-x", "expired", translate("DecisionBar", "This run was cancelled. Nothing was sent"))
-    return elsewhere(decision, kept)
+    return elsewhere(decision, kept, counted=counted)
 
 
 def _kept(kept: Kept) -> str:
@@ -253,7 +263,7 @@ def _outcome(item: Sending) -> BarState:
     assert outcome is not None
     if item.is_one_of_several and outcome.pause is not None and outcome.pause.votes is not None:
         return voted(outcome.pause.votes)
-    afterwards, icon, role = _afterwards(outcome)
+    afterwards, icon, role = _afterwards(outcome, item.held_at)
     text = translate("DecisionBar", "Answered. {then}")
     if item.by:
         text = translate("DecisionBar", "Answered by {name} at {time}. {then}")
@@ -262,9 +272,11 @@ def _outcome(item: Sending) -> BarState:
     return BarState(icon, role, text, right=_differs() if outcome.kind == "diverged" else right)
 
 
-def _afterwards(outcome: Outcome) -> tuple[str, str, Role]:
+def _afterwards(outcome: Outcome, sent_at: float) -> tuple[str, str, Role]:
     if outcome.pause is not None:
         asks = translate("DecisionBar", "The run asks again: {question}")
+        if outcome.pause.asked_at < sent_at:
+            asks = translate("DecisionBar", "The run still asks: {question}")
         return asks.format(question=short_label(outcome.pause.question)), "circle-pause", "waiting"
     reason = short_label(outcome.reason)
     match outcome.kind:

@@ -78,6 +78,10 @@ class Card(QWidget):
         """Where the keyboard enters the card."""
         return None
 
+    def picked_part(self) -> QWidget | None:
+        """What has to be in view after a pick."""
+        return self.focus_stop()
+
     def set_awake(self, awake: bool) -> None:
         self._awake = awake
         self._on_state_changed()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -92,6 +92,12 @@ class Sender(QObject):
             if self._outbox.withdraw(pause_id):
                 self.changed.emit(pause_id)
         self._wind()
+
+    def accept(self, pause_ids: Iterable[str]) -> None:
+        """These questions were answered: what is being sent for them has arrived."""
+        for pause_id in pause_ids:
+            if self._outbox.accepted(pause_id) is not None:
+                self.changed.emit(pause_id)
 
     def close(self) -> None:
         """Held answers stay behind as drafts; nothing of them is sent."""

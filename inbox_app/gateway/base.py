@@ -216,7 +216,7 @@ class Run:
         return self.status in {"completed", "failed", "cancelled", "expired"}
 
 
-CallState = Literal["running", "waiting", "ok", "failed", "cancelled", "unknown"]
+CallState = Literal["running", "waiting", "ok", "failed", "cancelled", "unknown", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)

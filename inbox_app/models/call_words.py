@@ -68,7 +68,11 @@ def state(calls: Calls, node: Node) -> State:
         return State("circle-pause", "waiting", translate("calls", "waiting below"))
     if call.state == "failed":
         return _failed(call)
-    if call.state in ("running", "waiting"):
+    if call.state == "stopped":
+        return State("git-compare", "failed", translate("calls", "stopped"))
+    if call.state == "waiting":
+        return State("circle-pause", "waiting", translate("calls", "waiting"))
+    if call.state == "running":
         return State("circle-dashed", "text", translate("calls", "running"))
     if call.code == "pause_superseded":
         return State("copy-minus", "expired", translate("calls", "superseded"))

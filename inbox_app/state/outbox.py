@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 from uuid import uuid4
 
 from inbox_app.gateway.base import Answer, Json, Outcome, Pause
+from inbox_app.state.drafts import Draft
 
 SendState = Literal["held", "sending", "done", "refused", "failed"]
 Refusal = Literal["changed", "elsewhere", "cancelled", "expired", "not-yours", "rejected", ""]
@@ -47,7 +48,7 @@ _REFUSALS: Final[Mapping[str, Refusal]] = {
 class Wish:
     """What the operator wants to answer, bound to the pause exactly as it was shown. ``label`` names the value.
 
-    ``typed``: in the operator's own words, not one of several to pick.
+    ``typed``: in the operator's own words, not one of several to pick. ``draft``: the same, to be shown once more.
     """
 
     pause: Pause
@@ -57,13 +58,15 @@ class Wish:
     has_edits: bool = False
     note: str = ""
     typed: bool = False
+    draft: Draft | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
     """One answer on its way. ``leaves_at`` counts only while held; ``code`` and ``message`` once it was not taken.
 
-    ``outcome``, ``by`` (the identity it was recorded under) and ``done_at`` once it was.
+    ``accepted``: the runtime has an answer to the question, and the run goes on. ``outcome``, ``by`` (the identity it
+    was recorded under) and ``done_at`` once the run has come to rest.
     """
 
     wish: Wish
@@ -78,6 +81,7 @@ class Sending:
     outcome: Outcome | None = None
     by: str = ""
     done_at: float = 0.0
+    accepted: bool = False
 
     @property
     def pause_id(self) -> str:
@@ -164,6 +168,13 @@ class Outbox:
             return None
         return self._move(sending, "sending", refusal="", code="", message="", details={})
 
+    def accepted(self, pause_id: str) -> Sending | None:
+        """The question was answered while its answer is being sent; None if that is known or none is."""
+        sending = self._sendings.get(pause_id)
+        if sending is None or sending.state != "sending" or sending.accepted:
+            return None
+        return self._move(sending, "sending", accepted=True)
+
     def succeeded(self, pause_id: str, outcome: Outcome, by: str = "", now: float = 0.0) -> Sending | None:
         """The runtime took the answer; None if nothing was being sent for this pause."""
         sending = self._sendings.get(pause_id)
@@ -180,7 +191,9 @@ class Outbox:
             return None
         refusal = _REFUSALS.get(code, "")
         state: SendState = "refused" if refusal else "failed"
-        return self._move(sending, state, refusal=refusal, code=code, message=message, details=dict(details or {}))
+        return self._move(
+            sending, state, refusal=refusal, code=code, message=message, details=dict(details or {}), accepted=False
+        )
 
     def forget(self, pause_id: str) -> None:
         """Drop an answer that has come to an end; one that is held or being sent stays."""

@@ -19,6 +19,7 @@ from inbox_app.state.seen import Seen
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON, SPACE_1, SPACE_5, SPACE_6
 from inbox_app.views.divergence_part import WaysOn
+from inbox_app.views.pause_facts import content
 from inbox_app.views.run_acts import Acting
 from inbox_app.views.run_body import RunBody, WarningStrip
 from inbox_app.widgets.line_field import LineField
@@ -56,6 +57,12 @@ class CardPage(QScrollArea):
         self._ways: WaysOn | None = None
         self._seen: dict[QWidget, Seen] = {}
         self._view = (0, 0)
+        self._wanted: QWidget | None = None
+        self._read: set[str] = set()
+        self._key = ""
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.timeout.connect(self._show_wanted)
         self._measure = QTimer(self)
         self._measure.setSingleShot(True)
         self._measure.timeout.connect(self._on_measure)
@@ -73,6 +80,7 @@ class CardPage(QScrollArea):
     def show_pause(self, pause: Pause) -> Card:
         """Build the page of one question."""
         body = self._start()
+        self._key = f"{pause.id} {content(pause)}"
         self._question = MarkedLabel(pause.question, self._theme, "body", parent=self._page)
         self._question.setVisible(False)
         body.addLayout(self._inset(self._question))
@@ -164,7 +172,14 @@ class CardPage(QScrollArea):
     def show_part(self, part: QWidget | None) -> None:
         """Scroll to something on the page."""
         if part is not None:
-            self.ensureWidgetVisible(part, 0, self._theme.px(SPACE_5))
+            self._wanted = part
+            self._show_wanted()
+            self._settling.start(0)  # what has just been shown has its place only then
+
+    @Slot()
+    def _show_wanted(self) -> None:
+        if self._wanted is not None:
+            self.ensureWidgetVisible(self._wanted, 0, self._theme.px(SPACE_5))
 
     def set_closed(self, closed: bool) -> None:
         if self.card is not None:
@@ -195,6 +210,7 @@ class CardPage(QScrollArea):
         self.card = self.note = self._payload = self._question = None
         self._code_note = self._votes = self._warnings = self._ways = None
         self._seen = {}
+        self._wanted, self._key = None, ""
         self._page = QWidget()
         self._page.setAutoFillBackground(False)
         side = self._theme.px(SPACE_6 - OUTSET)
@@ -271,6 +287,8 @@ class CardPage(QScrollArea):
         for part, seen in self._seen.items():
             seen.add(max(top - part.y(), 0), min(bottom - part.y(), part.height()))
         missing = sum(end - start for start, end in self._gaps())
+        if not missing:
+            self._read.add(self._key)
         self.unseen_changed.emit(math.ceil(missing / self._theme.px(LINE)))
         if now != before:
             self._measure.start(DWELL_MS)
@@ -280,7 +298,9 @@ class CardPage(QScrollArea):
         return top, top + self.viewport().height()
 
     def _gaps(self) -> list[tuple[int, int]]:
-        """What was never in view, in the coordinates of the page."""
+        """What was never in view, in the coordinates of the page; nothing of what was read to its end before."""
+        if self._key in self._read:
+            return []
         slack = self._theme.px(SLACK)
         return [
             (part.y() + start, part.y() + end)

@@ -240,6 +240,7 @@ class Desk(QObject):
         if batch.runs or batch.opened or batch.closed:
             self._history.take(batch.runs)
         self._sender.withdraw(batch.closed)
+        self._sender.accept(pause_id for pause_id, ended in batch.outcomes.items() if ended in {"answered", "refused"})
         self._reading.take(batch)
         if first:
             self._start_reading()

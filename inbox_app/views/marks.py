@@ -26,5 +26,5 @@ class Marks:
         """The mark, and when a held answer leaves."""
         sending = self._outbox.get(pause_id)
         if sending is not None and _MARKS[sending.state] and not sending.is_one_of_several:
-            return _MARKS[sending.state], sending.leaves_at
+            return "answered" if sending.accepted else _MARKS[sending.state], sending.leaves_at
         return ("draft" if self._drafts.get(pause_id) else ""), None

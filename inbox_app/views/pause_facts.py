@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, cast
 
-from inbox_app.gateway.base import Pause, RunDetail
+from inbox_app.gateway.base import Call, CallState, Pause, RunDetail
 
 
 def call_id(run_id: str, pause_id: str) -> str:
     """The call that asks, read from a pause id such as ``RUN.3-1``; of no use for other ids."""
     return pause_id.removeprefix(f"{run_id}.").partition(".")[0].replace("-", "/")
+
+
+_AT_REST: Final[dict[str, CallState]] = {"needs-attention": "waiting", "diverged": "stopped"}
+
+
+def calls_of(detail: RunDetail) -> Sequence[Call]:
+    """The calls of a run; what was running when it stopped runs no longer."""
+    state = _AT_REST.get(detail.run.status)
+    if state is None:
+        return detail.calls
+    return [replace(call, state=state) if call.state == "running" else call for call in detail.calls]
 
 
 def outcomes_of_calls(detail: RunDetail) -> dict[str, str]:

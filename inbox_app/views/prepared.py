@@ -33,7 +33,8 @@ class Prepared:
             return None, card.problem()
         has_edits = payload.has_edits
         edits = payload.edits() if has_edits else None
-        wish = Wish(pause, picked.value, picked.label, edits, has_edits, self._note, card.is_typed)
+        draft = self.draft(pause)
+        wish = Wish(pause, picked.value, picked.label, edits, has_edits, self._note, card.is_typed, draft)
         return wish, card.problem()
 
     def kept(self, draft: Draft | None) -> Kept:

@@ -73,8 +73,15 @@ class Reading(QObject):
         self._stop()
         self._wants_run = False
         self._pause_id = entry.id
-        self._pane.show_pause(entry.pause, self._drafts.get(entry.id))
-        self._pane.set_outbox_state(self._outbox.get(entry.id))
+        sending = self._outbox.get(entry.id)
+        sent = sending.wish.draft if sending is not None else None
+        self._pane.show_pause(entry.pause, self._drafts.get(entry.id) or sent)
+        self._pane.set_outbox_state(sending)
+        answered = sending is not None and sending.state == "done" and not sending.is_one_of_several
+        if self._head is not None and (entry.gone or answered):
+            self._head.close_pause()
+        if entry.gone and not self._is_on_its_way:
+            self._pane.close_pause(None)
         if entry.pause.schema is not None:
             self._spawn(asyncio.to_thread(schemas.load), "schema check")
         self._follow(entry.pause.run_id)

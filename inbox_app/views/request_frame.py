@@ -18,7 +18,7 @@ from inbox_app.theme.tokens import EDGE
 from inbox_app.views.call_pane import CallPane
 from inbox_app.views.card_page import CardPage
 from inbox_app.views.decision_list import DecisionList
-from inbox_app.views.pause_facts import outcomes_of_calls
+from inbox_app.views.pause_facts import calls_of, outcomes_of_calls
 from inbox_app.views.payload_page import PayloadPage
 from inbox_app.views.request_head import RequestHead
 from inbox_app.widgets.empty_state import EmptyState
@@ -110,7 +110,7 @@ class RequestFrame(QWidget):
 
     def _show_picked(self, card: Card) -> None:
         self._tabs.setCurrentIndex(0)
-        self._card_page.show_part(card.focus_stop())
+        self._card_page.show_part(card.picked_part())
 
     def send(self) -> None:
         self._bar.send()
@@ -189,9 +189,9 @@ class RequestFrame(QWidget):
     def _show_course(self, detail: RunDetail, *, first: bool) -> None:
         """The calls of a run and what was decided in it."""
         if first:
-            self._calls.load(detail.calls)
+            self._calls.load(calls_of(detail))
         else:
-            self._calls.apply(detail.calls)
+            self._calls.apply(calls_of(detail))
         self._calls.show_outcomes(outcomes_of_calls(detail))
         self._tabs.set_count(3, len(detail.decisions))
         self._decisions.show_decisions(detail.decisions)

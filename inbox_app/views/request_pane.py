@@ -78,7 +78,7 @@ class RequestPane(RequestFrame):
         self._run_id: str | None = None
         self._draft: Draft | None = None
         self._closed = False
-        self._late = False
+        self._late = self._counted = False
         self._deadline = Deadline(clock, self)
         self._prepared = Prepared(self._card_page, self._payload_page)
         self.acting: Callable[[str], Acting] = _nothing_done
@@ -155,12 +155,13 @@ class RequestPane(RequestFrame):
         """
         if self._draft is None or (self._pause is None and decision is None):
             return
+        if self._pause is not None:
+            self._counted = self._pause.votes is not None and self._pause.votes.mine
         self._set_closed(True)
         self._deadline.watch(None)
         if self._pause is None or decision is not None or not self._pause.is_over(self._clock()):
-            self._bar.show_state(
-                bar_states.closed(decision, following, self._prepared.kept(self._draft), late=self._late)
-            )
+            kept = self._prepared.kept(self._draft)
+            self._bar.show_state(bar_states.closed(decision, following, kept, late=self._late, counted=self._counted))
         self._pause = None
         self.state_changed.emit()
 
@@ -272,7 +273,7 @@ class RequestPane(RequestFrame):
         self._pause = self._fresh = None
         self._detail = None
         self._draft = None
-        self._late = False
+        self._late = self._counted = False
         self._deadline.watch(None)
         self._run_id = run_id
         self._set_production(production)

@@ -90,8 +90,11 @@ class RowView(QTableView):
 
     def move_current(self, step: int) -> None:
         """To the next row that is not a head; stays at either end."""
+        self._move_from(self.current_row, step)
+
+    def _move_from(self, at: int | None, step: int) -> None:
+        """None: from beyond the end."""
         count = self.model().rowCount()
-        at = self.current_row
         row = (-1 if step > 0 else count) if at is None else at
         while 0 <= (row := row + step) < count:
             if not self._is_head(row):
@@ -118,6 +121,9 @@ class RowView(QTableView):
             return
         if key in {Qt.Key.Key_Down, Qt.Key.Key_Up}:
             self.move_current(1 if key == Qt.Key.Key_Down else -1)
+            return
+        if key in {Qt.Key.Key_Home, Qt.Key.Key_End}:
+            self._move_from(None, 1 if key == Qt.Key.Key_Home else -1)
             return
         if key == Qt.Key.Key_Space or (event.text().isprintable() and event.text()):
             event.ignore()  # no type-ahead search, no toggling of the selection

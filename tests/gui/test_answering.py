@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from inbox_app.cards.decision_bar import ClickButton
 from inbox_app.commands.registry import CommandAction
-from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.gateway.base import Answer, Batch, CutOff, GatewayError, Outcome, Votes
 from inbox_app.theme.theme import Theme
 from inbox_app.views.inbox_pane import InboxPane
 from inbox_app.widgets.dialogs import ChoiceDialog
@@ -22,7 +23,7 @@ from inbox_app.widgets.option_row import OptionRow
 from inbox_app.widgets.surface import NeutralFrame
 from tests.gui import test_window
 from tests.gui.test_window import Scene, Start, start, texts
-from tests.support.builders import decision, detail, pause, run
+from tests.support.builders import NOW, decision, detail, option, pause, run
 from tests.support.fake_gateway import FakeGateway
 
 __all__ = ["start"]
@@ -351,3 +352,69 @@ def test_a_list_that_fills_before_its_window_is_active_has_the_keys(theme: Theme
     pane.setFocus()
     pane.show_table(True)
     assert window.focusWidget() is pane.table
+
+
+def test_an_answer_that_has_arrived_is_told_while_its_run_goes_on_and_stays_to_be_seen(
+    start: Start, qtbot: QtBot
+) -> None:
+    gate = asyncio.Event()
+
+    class Slow(FakeGateway):
+        async def answer(self, answer: Answer) -> Outcome:
+            self.answers.append(answer)
+            await gate.wait()
+            return Outcome("complete", answer.run_id)
+
+    asked = pause(1, kind="attention", options=[option("again", "Run it again")], cut_off=CutOff("tool", "pay", NOW))
+    scene = start(gateway=Slow([asked, pause(2)]), undo_seconds=0.0)
+    scene.wait_awake(qtbot)
+    scene.press("2", "{}")
+    qtbot.waitUntil(lambda: scene.desk.can_send)
+    scene.press(Qt.Key.Key_Return, modifier=Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: "Sending. You can move on" in texts(scene.window.reading))
+    scene.gateway.push(Batch(closed=[asked.id], outcomes={asked.id: "answered"}, total=1))
+    qtbot.waitUntil(lambda: "Answered. The run goes on" in texts(scene.window.reading))
+    gate.set()
+    qtbot.waitUntil(lambda: any("The run is complete" in text for text in texts(scene.window.reading)))
+    scene.desk._show_pause(pause(2).id)
+    scene.desk._show_pause(asked.id)
+    assert [row.isChecked() for row in scene.window.reading.findChildren(OptionRow)] == [False, True]
+    assert any(item.toPlainText() == "{}" for item in scene.window.reading.findChildren(QPlainTextEdit))
+    assert "Waited" in texts(scene.window.reading)
+    assert "Waiting" not in texts(scene.window.reading)
+
+
+def test_what_was_read_to_its_end_is_not_asked_to_be_read_again(start: Start, qtbot: QtBot) -> None:
+    asked = pause(1, context={f"field {at}": "x" for at in range(80)})
+    scene = start([asked, pause(2)])
+    scene.wait_awake(qtbot)
+    qtbot.waitUntil(lambda: any("not yet seen" in text for text in texts(scene.window.reading)))
+    scene.press(Qt.Key.Key_Return)
+    scene.window.reading.focus_home()
+
+    def turned() -> bool:
+        scene.press(Qt.Key.Key_Space)
+        return "All read" in texts(scene.window.reading)
+
+    qtbot.waitUntil(turned)
+    scene.press("j", "k")
+    assert scene.current == asked.id
+    qtbot.waitUntil(lambda: "All read" in texts(scene.window.reading))
+    qtbot.wait(400)
+    assert "All read" in texts(scene.window.reading)
+    scene.gateway.push(Batch(opened=[replace(asked, fingerprint="e" * 64, context={"new": ["y"] * 90})]))
+    qtbot.waitUntil(lambda: any("changed since" in text for text in texts(scene.window.reading)))
+    show = next(item for item in scene.window.reading.findChildren(QAbstractButton) if item.text() == "Show it again")
+    qtbot.mouseClick(show, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: any("not yet seen" in text for text in texts(scene.window.reading)))
+
+
+def test_a_vote_that_somebody_else_refused_is_told_as_counted(start: Start, qtbot: QtBot) -> None:
+    asked = pause(1, votes=Votes(2, ("local:test",), "local:test"), eligible=False)
+    scene = start([asked, pause(2)])
+    scene.desk._on_go_to_pause(asked.id)
+    made = decision(asked.id, outcome="refused", value="no", by="local:tom")
+    scene.gateway.details[asked.run_id] = detail(run(id=asked.run_id, status="running"), decisions=[made])
+    scene.gateway.push(Batch(closed=[asked.id], outcomes={asked.id: "refused"}, total=1))
+    qtbot.waitUntil(lambda: any(text.startswith("Refused by local:tom") for text in texts(scene.window.reading)))
+    assert any(text.endswith("Your answer was counted") for text in texts(scene.window.reading))

@@ -157,6 +157,10 @@ def test_enter_opens_and_space_and_letters_do_nothing(theme: Theme, qtbot: QtBot
     table = listed.pane.table
     table.move_current(1)
     opened, before = QSignalSpy(table.opened), listed.pane.current_id
+    qtbot.keyClick(table, Qt.Key.Key_End)
+    assert listed.pane.current_id == pause(2).id
+    qtbot.keyClick(table, Qt.Key.Key_Home)
+    assert listed.pane.current_id == pause(1).id
     for key in "refund 1":
         QTest.keyClicks(table, key)
     assert listed.pane.current_id == before

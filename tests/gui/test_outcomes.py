@@ -14,11 +14,12 @@ from inbox_app.state.requests import Requests
 from inbox_app.theme.theme import Theme
 from inbox_app.views.call_pane import CallPane
 from inbox_app.views.decision_list import DecisionList
+from inbox_app.views.pause_facts import calls_of
 from inbox_app.widgets.empty_state import IconBox
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.row_delegate import RowLook
 from tests.support import scenes
-from tests.support.builders import NOW, call, decision, pause
+from tests.support.builders import NOW, call, decision, detail, pause, run
 
 FIVE = ("answered", "refused", "expired", "cancelled", "superseded")
 
@@ -126,3 +127,17 @@ def test_unknown_outcomes_are_shown_as_they_are(theme: Theme, qtbot: QtBot) -> N
     made.show_decisions([odd])
     assert any("vetoed⟨U+202E⟩" in label.text() for label in made.findChildren(PlainLabel))
     assert made.focusPolicy() != Qt.FocusPolicy.NoFocus
+
+
+@pytest.mark.parametrize(("status", "word"), [("needs-attention", "waiting"), ("diverged", "stopped")])
+def test_nothing_runs_in_the_tree_of_a_run_that_stopped(theme: Theme, qtbot: QtBot, status: str, word: str) -> None:
+    calls = [call("", parent=None, state="running", seconds=None), call("0", state="unknown", seconds=None)]
+    found = calls_of(detail(run(1, status=status), calls=calls))
+    pane = CallPane(theme)
+    qtbot.addWidget(pane)
+    pane.load(found)
+    tree = pane.model.calls
+    assert call_words.state(tree, tree.node(tree.number("") or 0)).word == word
+    assert calls_of(detail(run(1, status="running"), calls=calls)) == calls
+    if status == "diverged":
+        assert call_words.taken(found[0], NOW + 1000) is None

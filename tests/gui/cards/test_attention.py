@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from inbox_app.cards.attention import AttentionCard
 from inbox_app.cards.choice import ChoiceCard
+from inbox_app.cards.json_field import JsonField
 from inbox_app.gateway import values
+from inbox_app.gateway.base import CutOff
 from inbox_app.state.drafts import Draft
+from inbox_app.views.card_page import CardPage
 from inbox_app.widgets.option_row import OptionRow
 from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.plain_label import PlainLabel
 from tests.gui.cards.conftest import Bench
 from tests.gui.cards.test_cards import VALUES
 from tests.support import scenes
-from tests.support.builders import option, pause
+from tests.support.builders import NOW, option, pause
 from tests.support.drivers import controls
 
 
@@ -199,3 +202,25 @@ def test_a_call_without_a_name_or_time_is_still_shown(bench: Bench) -> None:
     text = shown(bench)
     assert "No name" in text
     assert "unknown" in text
+
+
+def test_the_field_for_the_result_comes_into_view_whole(bench: Bench) -> None:
+    bench.window.resize(900, 480)
+    asked = pause(
+        1,
+        kind="attention",
+        options=[option("again", "Run it again", "x " * 300), option("fail", "Fail it", "y " * 300)],
+        cut_off=CutOff("tool", "pay", NOW),
+    )
+    bench.show(asked)
+    bench.wake()
+    bench.pane.pick(3)
+    page, field = bench.pane.findChild(CardPage), bench.pane.findChild(JsonField)
+    assert isinstance(page, CardPage)
+    assert isinstance(field, JsonField)
+
+    def in_view() -> bool:
+        top = field.mapTo(page.viewport(), QPoint(0, 0)).y()
+        return field.height() > 0 and top >= 0 and top + field.height() <= page.viewport().height()
+
+    bench.qtbot.waitUntil(in_view)

@@ -356,8 +356,13 @@ def test_every_refusal_is_said(bench: Bench, code: str, says: str) -> None:
         (Outcome("running", "r"), "Answered. The run goes on", []),
         (Outcome("failed", "r", reason="boom"), "Answered. The run failed: boom", []),
         (
-            Outcome("awaiting-input", "r", pause=pause(2, id="next", question="Confirm the window?")),
+            Outcome("awaiting-input", "r", pause=pause(id="next", question="Confirm the window?", asked_at=NOW + 60)),
             "Answered. The run asks again: Confirm the window?",
+            ["Next question"],
+        ),
+        (
+            Outcome("awaiting-input", "r", pause=pause(2, id="next", question="Confirm the window?")),
+            "Answered. The run still asks: Confirm the window?",
             ["Next question"],
         ),
     ],
