@@ -44,7 +44,7 @@ class Program:
 
     @property
     def is_sequential(self) -> bool:
-        return all(op.kind not in ("all", "race", "limit") for op in walk(self.body))
+        return all(op.kind not in ("all", "race", "limit", "group") for op in walk(self.body))
 
     @property
     def children(self) -> Sequence[Op]:
@@ -88,7 +88,9 @@ class Author:
         if pick < 0.73:
             return self._race()
         if pick < 0.8:
-            return self._limit()
+            return (
+                self._limit() if self._chance.random() < 0.7 else Op("group", self._id("g"), inner=(self._given_up(),))
+            )
         if pick < 0.87:
             return Op("loop", self._id("l"), self._chance.randint(1, 3), (self._op(depth - 1, levels),))
         if pick < 0.92:
@@ -114,7 +116,15 @@ class Author:
     def _limit(self) -> Op:
         if self._chance.random() < 0.5:
             return Op("limit", self._id("m"), LONG_MS, (self._leaf("read", "once", "ask", "step"),))
-        return Op("limit", self._id("m"), self._chance.randint(1, 30), (Op("lost", self._id("x")),))
+        return Op("limit", self._id("m"), self._chance.randint(1, 30), (self._given_up(),))
+
+    def _given_up(self) -> Op:
+        """What never comes to its end: a question, or a child that asks it before it calls something."""
+        lost = Op("lost", self._id("x"))
+        if self._chance.random() < 0.5:
+            return lost
+        body = Op("row", inner=(lost, self._leaf("once", "idem")))
+        return Op("child", f"{self._name}_{self._id('c')}", inner=(body,))
 
 
 def smaller(program: Program) -> Iterator[Program]:
@@ -127,7 +137,7 @@ def smaller(program: Program) -> Iterator[Program]:
 
 
 def _smaller(op: Op) -> Iterator[Op]:
-    if op.kind in ("race", "limit"):
+    if op.kind in ("race", "limit", "group"):
         return
     if op.kind in ("row", "all"):
         for at in range(len(op.inner)):

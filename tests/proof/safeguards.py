@@ -35,10 +35,8 @@ _WRITER: Final = "runtime_core/journal/writer.py"
 _JUDGE: Final = "runtime_core/approvals/answering.py"
 _VOTES: Final = "runtime_core/approvals/votes.py"
 _LEDGER: Final = "runtime_core/engine/ledger.py"
-_TAKE: Final = "            batch, self._queue = self._queue, []\n"
-_HAND_OUT: Final = (
-    "            for entry, after, _ in batch:\n                self._keep(entry)\n                after()\n"
-)
+_TAKE: Final = "        batch, self._queue = self._queue, []\n"
+_HAND_OUT: Final = "        for entry, after, _ in batch:\n            self._keep(entry)\n            after()\n"
 _HOST_TS: Final = "runtime_core/hosts/programs/run.mjs"
 _HOST_PY: Final = "runtime_core/hosts/programs/handler_host/run.py"
 _DRIVER: Final = "runtime_core/engine/driver.py"
@@ -129,7 +127,8 @@ MUTANTS: Final = {
     "answer: wake": _mutant(
         "the run becomes runnable with its answer",
         _ANSWERS,
-        'events(db, move(db, run.id, "runnable", now, error=None), [pause])\n    return pause, True',
+        'events(db, move(db, run.id, "runnable", now, error=None, wake_at=run.wake_at), [pause])\n'
+        "    return pause, True",
         "events(db, run, [pause])\n    return pause, True",
         f"{_CONFORMANCE}::test_an_answer_closes_the_question_completes_the_call_and_wakes_the_run",
     ),
@@ -207,7 +206,7 @@ MUTANTS: Final = {
     "expire: wake": _mutant(
         "the run becomes runnable when its question expires",
         _ANSWERS,
-        'events(db, move(db, run_id, "runnable", now, error=None), [pause])',
+        'events(db, move(db, run_id, "runnable", now, error=None, wake_at=run.wake_at), [pause])',
         "events(db, run, [pause])",
         _EXPIRY,
     ),
@@ -270,7 +269,7 @@ MUTANTS: Final = {
     "run: stored before told": Mutant(
         "a handler gets a result only when it is stored",
         (
-            Cut(_LEDGER, f"                return\n{_HAND_OUT}", "                return\n"),
+            Cut(_LEDGER, f"take(), expired)\n{_HAND_OUT}", "take(), expired)\n"),
             Cut(_LEDGER, _TAKE, f"{_TAKE}{_HAND_OUT}"),
         ),
         ("unit/engine/test_storing.py",),
@@ -278,16 +277,30 @@ MUTANTS: Final = {
     "run: intent": _mutant(
         "a call that may not be repeated is noted before it is made",
         _DRIVER,
-        "await self._ledger.record_intent(self._intent(frame, call, began))",
+        "await self._open.store_intent(frame, call, began)",
         "pass",
         "crash/test_kill_runtime.py::test_killed_in_the_middle_of_a_call_asks_instead_of_repeating_it",
     ),
     "run: doubt": _mutant(
         "a person is asked what became of a call that was in flight",
         _DRIVER,
-        "self._ask_what_happened(frame, call, intent)\n                return\n",
+        "self._waiting.ask_what_happened(frame, call, intent)\n                return\n",
         "pass\n",
         "crash/test_kill_runtime.py::test_killed_in_the_middle_of_a_call_asks_instead_of_repeating_it",
+    ),
+    "answer: time first": _mutant(
+        "a time that has come goes before an answer that came after it",
+        _JUDGE,
+        "if run.wake_at is not None and run.wake_at <= now:",
+        "if False:",
+        "unit/engine/test_time.py::test_a_time_that_has_come_goes_before_an_answer",
+    ),
+    "run: given up": _mutant(
+        "a child that its caller has given up begins nothing more",
+        _DRIVER,
+        "self._handlers.give_up(at)",
+        "pass",
+        "unit/engine/test_cancelled_waits.py::test_a_durable_child_that_was_given_up_begins_nothing_more",
     ),
     "run: changed question": Mutant(
         "an answer reaches the question it was given to",

@@ -41,6 +41,10 @@ const $v = (await ctx.requestInput(asked$v)).value;""",
 let $v, timer$v;
 const late$v = new Promise((_, fail) => { timer$v = setTimeout(() => fail(new Error('late')), $n); });
 try { $v = await Promise.race([$each, late$v]); } catch (e) { $v = said(e); } finally { clearTimeout(timer$v); }""",
+    "group": """
+let $v;
+const broken$v = async () => { await ctx.callTool('boom', {id: $L}); };
+try { $v = await Promise.all([$each, broken$v()]); } catch (e) { $v = 'broken'; }""",
     "loop": """
 const $v = [];
 for (let i = 0; i < $n; i++) {
@@ -112,6 +116,13 @@ await asyncio.wait(race$v, return_when=asyncio.FIRST_COMPLETED)
 $v = next(each for each in race$v if each.done()).result()
 for each in race$v: each.cancel()""",
     "limit": "try: $v = await asyncio.wait_for($each, $n / 1000)\nexcept TimeoutError: $v = 'late'",
+    "group": """
+async def broken$v(): await ctx.call_tool('boom', {'id': $L})
+try:
+  async with asyncio.TaskGroup() as group$v:
+    for each in ($each, broken$v()): group$v.create_task(each)
+  $v = 'whole'
+except* Exception: $v = 'broken'""",
     "loop": """
 $v = []
 for i$v in range($n):
@@ -154,8 +165,8 @@ return {'value': $0, 'trace': trace}""",
 }
 
 TEMPLATES: Mapping[Language, Mapping[str, str]] = {"ts": TYPESCRIPT, "py": PYTHON}
-_BRANCHING = {"all", "race", "limit"}
-_UNTRACED = {"row", "all", "race", "limit", "loop", "try", "branch", "either"}
+_BRANCHING = {"all", "race", "limit", "group"}
+_UNTRACED = {"row", "all", "race", "limit", "group", "loop", "try", "branch", "either"}
 _BLOCK = re.compile(r"^( *)<(\d)>$", re.MULTILINE)
 _WORD = re.compile(r"\$(each|fails|lost|oops|id|\w)")
 
