@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -103,6 +103,10 @@ class MainWindow(QMainWindow):
         self._panes.setStretchFactor(2, 1)
         self._wide_sizes = [theme.px(SIDEBAR_WIDTH), theme.px(LIST_WIDTH), theme.px(START_SIZE[0])]
         self._panes.setSizes(self._wide_sizes)
+        self._panes.splitterMoved.connect(self._on_panes_moved)
+        self._widening = QTimer(self)
+        self._widening.setSingleShot(True)
+        self._widening.timeout.connect(self._on_widened)
 
         body = QWidget(self)
         column = QVBoxLayout(body)
@@ -226,12 +230,24 @@ class MainWindow(QMainWindow):
         narrow = self.width() < self._theme.px(NARROW_WIDTH)
         if narrow == self._narrow:
             return
-        if narrow and self.isVisible():
-            self._wide_sizes = self._panes.sizes()
         self._narrow = narrow
         self._arrange()
         sidebar = self._wide_sizes[0]
         self._panes.setSizes([sidebar, self.width() - sidebar, self.width()] if narrow else self._wide_sizes)
+        self._widening.start(0)
+
+    @Slot()
+    def _on_widened(self) -> None:
+        """Only now the panes have the room that they had."""
+        if not self._narrow:
+            sidebar, lists, _ = self._wide_sizes
+            self._panes.setSizes([sidebar, lists, max(1, self._panes.width() - sidebar - lists)])
+
+    @Slot()
+    def _on_panes_moved(self) -> None:
+        """The operator's own widths are the ones to come back to."""
+        if not self._narrow:
+            self._wide_sizes = self._panes.sizes()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QPlainTextEdit,
     QPushButton,
+    QSplitter,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -568,3 +569,17 @@ def close_dialogs(window: QWidget) -> None:
     for dialog in (*window.findChildren(ConfirmDialog), *window.findChildren(KeysDialog)):
         dialog.close()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def test_wide_again_the_panes_have_the_widths_they_were_given(start: Start, qtbot: QtBot) -> None:
+    scene = start([pause(1), pause(2)])
+    panes = scene.window.findChild(QSplitter)
+    assert isinstance(panes, QSplitter)
+    panes.handle(2).moveSplitter(640)
+    given = panes.sizes()
+    assert given[1] > 400
+    scene.window.resize(820, 700)
+    qtbot.waitUntil(lambda: not scene.window.reading.isVisible())
+    scene.press(Qt.Key.Key_Return)
+    scene.window.resize(1280, 700)
+    qtbot.waitUntil(lambda: panes.sizes() == given)
