@@ -188,3 +188,42 @@ def test_who_does_not_execute_cannot_answer_before_the_time_that_has_come(tmp_pa
                 assert (await waiting)["result"] == ["nobody", "me"]
 
     play(story())
+
+
+CLEARED: Final[dict[str, dict[str, str]]] = {
+    "typescript": {
+        "ts": """
+const timer = setTimeout(() => {}, 60000);
+const first = await ctx.requestInput('?');
+clearTimeout(timer);
+return [first.value, (await ctx.requestInput('And now?')).value, (await ctx.requestInput('Really?')).value];
+"""
+    },
+    "python": {
+        "py": """
+import asyncio
+async with asyncio.timeout(60):
+    first = await ctx.request_input("?")
+return [first["value"], *[(await ctx.request_input(text))["value"] for text in ("And now?", "Really?")]]
+"""
+    },
+}
+
+
+@pytest.mark.parametrize("language", CLEARED)
+def test_a_timer_that_was_cleared_wakes_no_run(tmp_path: Path, language: str) -> None:
+    repo, data = Repo(tmp_path / "repo"), tmp_path / "data"
+    repo.durable("ask", **CLEARED[language])
+
+    async def story() -> None:
+        async with bench(repo, data) as desk:
+            run_id = (await desk.run("ask"))["sessionId"]
+            assert (await desk.detail(run_id))["run"]["wake_at"] is not None
+            await desk.answer(run_id, 1)
+            assert (await desk.detail(run_id))["run"]["wake_at"] is None
+        async with bench(repo, data) as desk:
+            await desk.answer(run_id, 2)
+            assert (await desk.detail(run_id))["run"]["wake_at"] is None
+            assert (await desk.answer(run_id, 3))["result"] == [1, 2, 3]
+
+    play(story())
