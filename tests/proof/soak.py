@@ -1,7 +1,8 @@
 """A process that executes runs is killed with -9 over and over, and so are its handler processes.
 
 Meanwhile every question is answered by several senders at the same moment: by two threads of this process and by the
-one that is killed. Counted outside of all of them: what was accepted, and every handler that was started.
+one that is killed. Counted outside of all of them: what was accepted, and every handler that ran: those that must run
+once write so themselves, the others are counted when they are handed to a process.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ return {'made': made, 'where': where['value'], 'noted': noted, 'shipped': shippe
 TOOLS: Final = ("top_ts", "top_py")
 
 
-def repository(root: Path) -> Repo:
+def repository(root: Path, notes: Path) -> Repo:
+    """``once`` itself writes down that it ran, with the id of its call, before it waits and returns."""
     repo = Repo(root)
     repo.durable("top_ts", ts=TS, tools=("idem", "once", "read", "below_py"))
     repo.durable("top_py", py=PY, tools=("idem", "once", "read", "below_ts"))
@@ -70,7 +72,9 @@ def repository(root: Path) -> Repo:
     repo.durable("below_py", py=below, tools=("once",))
     repo.tool("idem", py="return 'idem done'", effect="idempotent")
     repo.tool("read", ts="await new Promise((done) => setTimeout(done, 5)); return 'read done';", effect="read")
-    repo.tool("once", ts="await new Promise((done) => setTimeout(done, 5)); return 'once done';", effect="once")
+    line = "JSON.stringify(['effect', 'once', ctx.callId]) + '\\n'"
+    once = f"Deno.writeTextFileSync({dumps(str(notes))}, {line}, {{append: true}});"
+    repo.tool("once", ts=f"{once} await new Promise((done) => setTimeout(done, 5)); return 'once done';", effect="once")
     return repo
 
 
@@ -90,8 +94,9 @@ class Soak:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._data = folder / "data"
-        self._repo = repository(folder / "repo")
-        self._notes = folder / "notes"
+        (folder / "notes").mkdir()
+        self._notes = folder / "notes" / "lines"
+        self._repo = repository(folder / "repo", self._notes)
         self._notebook = Notebook(self._notes)
         self._chance = random.Random(seed)
         self._processes = multiprocessing.get_context("forkserver")

@@ -13,6 +13,7 @@ from typing import Any
 from unittest import mock
 
 from runtime_core import runtime as composition
+from runtime_core.hosts import deno, sandbox
 from runtime_core.hosts.base import HandlerJob, HostRepo, Leg, LegEvents
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.journal.base import Answer
@@ -36,8 +37,20 @@ class Notebook:
         os.close(self._file)
 
 
+def handlers_may_write(folder: Path) -> Any:
+    """While this patch holds, handlers in TypeScript may write below ``folder``, so that they tell of themselves."""
+
+    def boxed(command: list[str], readable: list[str], writable: list[str], **options: Any) -> list[str]:
+        open_to = [f"--allow-write={folder}" if word == "--deny-write" else word for word in command]
+        return sandbox.boxed(open_to, [*readable, str(folder)], [*writable, str(folder)], **options)
+
+    return mock.patch.object(deno, "boxed", boxed)
+
+
 class CountingHosts:
-    """Real handler processes. Each start of an inline handler is noted, and whether its call is recorded already."""
+    """Real handler processes. Each time an inline handler is handed to one is noted, unless it tells of itself
+    (``once``), and whether its call is recorded already.
+    """
 
     def __init__(self, hosts: HandlerHosts, data: Path, notebook: Notebook) -> None:
         self._hosts = hosts
@@ -48,10 +61,14 @@ class CountingHosts:
         return getattr(self._hosts, name)
 
     async def start(self, repo: HostRepo, job: HandlerJob, events: LegEvents) -> Leg:
-        if not job.durable:
-            recorded = self._is_recorded(job.call_id or "")
-            self._notebook.note("again" if recorded else "effect", job.entry.split("/")[-2], job.call_id)
-        return await self._hosts.start(repo, job, events)
+        recorded = not job.durable and self._is_recorded(job.call_id or "")
+        leg = await self._hosts.start(repo, job, events)
+        tool = job.entry.split("/")[-2]
+        if recorded:
+            self._notebook.note("again", tool, job.call_id)
+        elif not job.durable and tool != "once":
+            self._notebook.note("effect", tool, job.call_id)
+        return leg
 
     def _is_recorded(self, call_id: str) -> bool:
         run_id, _, at = call_id.partition("/")
@@ -102,4 +119,5 @@ async def work(data: Path, repository: Path, notebook: Notebook, parent: Connect
 
 def main(data: Path, repository: Path, notes: Path, parent: Connection) -> None:
     logging.disable(logging.ERROR)  # it says when a handler process is lost
-    asyncio.run(work(data, repository, Notebook(notes), parent))
+    with handlers_may_write(notes.parent):
+        asyncio.run(work(data, repository, Notebook(notes), parent))
