@@ -24,8 +24,15 @@ ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("inbox_app", "runtime_core", "packaging")
 CALLED_BY_DECORATOR = ["@*.command*", "@command*", "@*.group*", "@*validator*"]
 # Set for others to read (the interpreter, logging, pydantic, types, handlers), or only to keep a task alive.
-SWITCHES = ["dont_write_bytecode", "raiseExceptions", "model_config", "submodule_search_locations"]
-SWITCHES += ["__*__", "aborted", "_*_task"]
+SWITCHES = [
+    "dont_write_bytecode",
+    "raiseExceptions",
+    "model_config",
+    "submodule_search_locations",
+    "__*__",
+    "aborted",
+    "_*_task",
+]
 # Modules that spell out what a file or a message may hold, read yet or not.
 SHAPES = ("inbox_app/gateway/base.py", "runtime_core/wire/", "runtime_core/repo/", "runtime_core/hosts/base.py")
 
