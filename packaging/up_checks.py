@@ -20,13 +20,15 @@ CHECKS: Mapping[str, Sequence[str]] = {
     "vulture": ("packaging/unused.py",),
 }
 PYTEST = ("-m", "pytest")
+# Tests of one file share what it sets up, so they stay in one process.
+IN_PARALLEL = ("-n", "auto", "--maxprocesses", "8", "--dist", "loadfile")
 
 
 def run_tests(python: Path, root: Path, arguments: Sequence[str]) -> int:
     """Every check and test; with ``arguments`` only pytest with them. 0 if all passed, 1 if not."""
     if arguments:
         return _run_stages(python, root, {"pytest": (*PYTEST, *arguments)})
-    return _run_stages(python, root, {**CHECKS, "pytest": PYTEST})
+    return _run_stages(python, root, {**CHECKS, "pytest": (*PYTEST, *IN_PARALLEL)})
 
 
 def run_benchmarks(python: Path, root: Path, words: Sequence[str]) -> int:
