@@ -81,7 +81,7 @@ def test_stored_runs_are_replayed_against_changed_code(desk: Desk) -> None:
     broken = desk("replay-check", shop, "--limit", 1)
     assert broken.code == 1
     assert broken.out.startswith("cannot tell")
-    assert "1 runs: 0 ok, 0 diverged, 1 cannot tell" in broken.out
+    assert "1 run: 0 ok, 0 diverged, 1 cannot tell" in broken.out
 
     write(shop, "ask", source)
     assert desk("replay-check", shop).code == 0
