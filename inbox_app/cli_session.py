@@ -7,10 +7,12 @@ import logging
 import os
 import shlex
 import shutil
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -63,7 +65,32 @@ def with_gateway(
     ``execute`` False: nothing is settled, no run is touched.
     """
     log_to(options.data)
-    return asyncio.run(_with_gateway(options, work, execute))
+    return asyncio.run(_heard(_with_gateway(options, work, execute)))
+
+
+async def _heard(work: Coroutine[Any, Any, int]) -> int:
+    with _signals_wake():
+        return await work
+
+
+@contextmanager
+def _signals_wake() -> Generator[None]:
+    """Let every signal end the wait of the loop, also one that comes just before it or to another thread."""
+    if sys.platform == "win32":
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    heard, told = socket.socketpair()
+    with heard, told:
+        heard.setblocking(False)
+        told.setblocking(False)
+        loop.add_reader(heard, heard.recv, 64)
+        before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            loop.remove_reader(heard)
 
 
 async def _with_gateway(

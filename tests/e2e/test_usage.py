@@ -83,6 +83,29 @@ def test_interrupted(desk: Desk) -> None:
     assert err.strip().count(b"\n") == 0
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_interrupted_by_a_signal_that_another_thread_took(desk: Desk) -> None:
+    """The thread that waits is woken all the same; by itself it would sleep until the next thing happens."""
+    program = f"""
+import signal, threading, time
+from pathlib import Path
+from inbox_app.cli import main
+
+def interrupt():
+    while not list(Path({str(desk.data)!r}).glob("runtime.db")):
+        time.sleep(0.01)
+    time.sleep(0.5)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+main({desk.words("run", FIXTURES / "desk", "pause_here", "--input", '{"ms": 60000}')[1:]!r})
+"""
+    process = desk.spawn([sys.executable, "-c", program])
+    _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 130
+    assert b"interrupted" in err
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 def test_output_that_goes_nowhere(desk: Desk) -> None:
     """A closed or full standard output: one line that says so, and which run it was about."""
