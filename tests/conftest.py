@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 
@@ -11,6 +12,8 @@ os.environ["QT_SCALE_FACTOR"] = "1"
 os.environ["QT_API"] = "pyside6"
 os.environ.pop("QT_STYLE_OVERRIDE", None)
 os.environ["OPERATOR_INBOX_CONFIG"] = os.devnull
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as for jobs in the background, and then for their children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
