@@ -13,6 +13,7 @@ import pytest
 from runtime_core.journal.base import Claim
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
+from tests.crash.small_disk import mounted
 from tests.unit.journal.stories import answered, claimed, parked, play, refused, run_row, step
 
 FILLING = '"' + "x" * 3000 + '"'
@@ -30,17 +31,7 @@ async def append_until_refused(journal: SqliteJournal, claim: Claim) -> tuple[in
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "small"
-    place.mkdir()
-    try:
-        command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)]
-        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    if not mounted:
-        pytest.skip("mounting is not allowed here")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    yield from mounted(tmp_path / "small", "3m")
 
 
 def test_a_full_disk_refuses_and_recovers(small_disk: Path) -> None:

@@ -22,6 +22,7 @@ from runtime_core.journal.look import look
 from runtime_core.journal.schema import FORMAT, MIGRATIONS, migrate
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.settings import Settings
+from tests.crash.small_disk import mounted
 from tests.unit.journal.stories import play, refused
 
 RUNS = 12_000
@@ -114,17 +115,7 @@ def test_the_process_is_killed_while_a_large_file_is_brought_to_the_new_format(o
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "small"
-    place.mkdir()
-    try:
-        command = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
-        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    if not mounted:
-        pytest.skip("mounting is not allowed here")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    yield from mounted(tmp_path / "small", "16m")
 
 
 def test_a_disk_without_room_for_the_copy_leaves_everything_as_it_is(old_file: Path, small_disk: Path) -> None:
