@@ -77,8 +77,10 @@ def test_a_run_from_question_to_end(tmp_path: Path) -> None:
     told(tmp_path, story, identity="u_rosa")
 
 
-@pytest.mark.parametrize(("grace_s", "status"), [(30.0, "running"), (0.0, "needs-attention")])
-def test_a_call_has_its_grace_when_the_gateway_closes(tmp_path: Path, grace_s: float, status: str) -> None:
+@pytest.mark.parametrize(
+    ("grace_s", "statuses"), [(30.0, {"running", "completed"}), (0.0, {"needs-attention"})], ids=["grace", "none"]
+)
+def test_a_call_has_its_grace_when_the_gateway_closes(tmp_path: Path, grace_s: float, statuses: set[str]) -> None:
     """A call that ends in time is recorded; one that is cut off is asked about and never made again by itself."""
 
     async def main() -> str:
@@ -115,7 +117,7 @@ def test_a_call_has_its_grace_when_the_gateway_closes(tmp_path: Path, grace_s: f
         assert asked.cut_off.began_at is not None
         return found.run.status
 
-    assert asyncio.run(asyncio.wait_for(main(), 50)) == status
+    assert asyncio.run(asyncio.wait_for(main(), 50)) in statuses
 
 
 def test_a_preview_tells_what_would_follow_and_refuses_as_an_answer_would(tmp_path: Path) -> None:
