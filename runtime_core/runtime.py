@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from runtime_core.approvals.answering import judge, recorded
+from runtime_core.connections.secrets import EnvironmentSecrets, Secrets
 from runtime_core.dispatch.changes import Change, Changes, Listener
 from runtime_core.dispatch.executor import Executor
 from runtime_core.dispatch.lock import ExecutorLock
@@ -30,6 +31,7 @@ from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.repo.trust import needs
 from runtime_core.repo.versions import Versions
+from runtime_core.tools.base import Toolbox
 from runtime_core.wire.codes import RuntimeFault, no_session
 from runtime_core.wire.json import JsonText, dumps
 from runtime_core.wire.runs import PauseRow, RunRow
@@ -49,6 +51,7 @@ class Runtime:
 
     ``execute`` True: must be the one that executes runs; False: never is; None: is it if nobody else holds the data
     folder's lock, and takes over when that becomes free. ``model`` overrides the models of all repositories.
+    ``secrets``: where ``env:NAME`` is looked up.
     """
 
     def __init__(
@@ -58,7 +61,9 @@ class Runtime:
         execute: bool | None = None,
         model: str | None = None,
         settings: Settings | None = None,
+        secrets: Secrets | None = None,
     ) -> None:
+        self._secrets = secrets or EnvironmentSecrets()
         self._data = data
         self._execute = execute
         self._model = model
@@ -94,6 +99,7 @@ class Runtime:
         self._changes = Changes(self._journal, self._is_code_changed)
         await self._changes.start()
         self._definitions = Definitions(HandlerHosts(self._data / "hosts", self._handler_log.stray))
+        toolbox = Toolbox(())
         self._engine = Engine(
             self._journal,
             self._hosts,
@@ -105,6 +111,8 @@ class Runtime:
             versions=Versions(self._data / "versions"),
             definitions=self._definitions,
             command_homes=self._hosts.command_homes,
+            toolbox=toolbox,
+            members={},
         )
         shelf = self._engine.shelf
         self._reading = Reading(self._journal, shelf)
@@ -115,6 +123,7 @@ class Runtime:
             self._judge,
             self._handler_log,
             self._settings,
+            toolbox,
         )
         self._executor = Executor(
             self._journal,

@@ -1,12 +1,12 @@
-"""What a handler's ``callTool``, ``callSubagent`` and ``exec`` do, and their error codes (contract 3.2 and 4)."""
+"""What the calls of handlers do that are executed, and their error codes (contract 3.2 and 4)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from runtime_core.agents.loop import OutcomeUnknown, SubagentFailed, run_subagent
 from runtime_core.agents.turns import Model, ModelUnusable
@@ -22,9 +22,10 @@ from runtime_core.engine.frames import (
 from runtime_core.engine.losses import LOST_LIMIT
 from runtime_core.engine.shell import CommandRefused, Shell
 from runtime_core.engine.surface import Surface
-from runtime_core.hosts.base import HandlerCall, HandlerFailure
-from runtime_core.repo.bundle import Agent, Tool
+from runtime_core.hosts.base import HandlerCall, HandlerFailure, NoteKind
+from runtime_core.repo.bundle import Agent, Effect, Tool
 from runtime_core.spans.book import SpanBook
+from runtime_core.tools.base import Caller, Member, MemberCall, MemberRefused, ReadyTool, ToolFailed
 from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import CallKind, slot
 
@@ -42,6 +43,7 @@ class Calls:
     own_run: OwnRun
     shell: Shell
     surface: Surface
+    members: Mapping[str, Member]
 
     async def perform(self, place: Place, call: HandlerCall) -> Outcome:
         """Execute one call of the handler at ``place``. Raises `OutcomeUnknown`."""
@@ -49,6 +51,11 @@ class Calls:
             return await self.tool(place, call)
         if call.kind == "exec":
             return await self._traced(place, call.seq, "exec", "exec", call.args, partial(self.shell.run, call.args))
+        if (member := self.members.get(call.kind)) is not None:
+            asked = MemberCall(self._caller(place, call.seq), place.tool.name, place.tool.may_write)
+            return await self._traced(
+                place, call.seq, call.kind, call.name, call.args, partial(member, call.args, asked)
+            )
         return await self._traced(
             place, call.seq, "subagent", call.name, call.args, partial(self._subagent, place, call)
         )
@@ -69,7 +76,7 @@ class Calls:
         self.spans.start(at, kind, name, given)
         try:
             outcome = True, await work()
-        except (CallFailed, CommandRefused) as failed:
+        except (CallFailed, CommandRefused, MemberRefused) as failed:
             outcome = False, failed.error
         except OutcomeUnknown:
             self.spans.doubt(at)
@@ -81,8 +88,50 @@ class Calls:
         return outcome
 
     async def _tool(self, place: Place, call: HandlerCall) -> JsonText:
+        ready = self.origin.ready(call.name)
+        if ready is not None:
+            self.check_ready(place, ready, call.args)
+            return await self._use(ready, call.args, self._caller(place, call.seq))
         tool = self.child_tool(place, call.name, call.args)
         return await self._run(place.child(tool, call.seq), call.args)
+
+    def check_ready(self, place: Place, tool: ReadyTool, params: JsonText) -> None:
+        """Whether the handler at ``place`` may use a tool that comes with the runtime. Raises `CallFailed`."""
+        _check_declared(place, tool.name)
+        if tool.category == "connection" and not place.tool.durable:
+            raise CallFailed(
+                "confirmation-unsupported",
+                f'"{tool.name}" calls another system, and "{place.tool.name}" is not durable, so nobody can be asked. '
+                "Make the calling tool durable and ask there, or use ctx.request in a tool of its own.",
+                tool=tool.name,
+            )
+        _check_depth(place, tool.name)
+        self._check(tool, params)
+
+    async def _use(self, tool: ReadyTool, params: JsonText, caller: Caller) -> JsonText:
+        try:
+            async with asyncio.timeout(tool.timeout_s):
+                return await tool.call(params, caller)
+        except ToolFailed as failed:
+            cause = {"name": "ToolExecutionError", "message": failed.message, "code": failed.code}
+            text = f'Tool "{tool.name}" failed: {failed.message}'
+            raise CallFailed("execution-failed", text, tool=tool.name, cause=cause) from None
+        except TimeoutError:
+            text = f'Tool "{tool.name}" failed: it did not finish within {tool.timeout_s:g} s.'
+            raise CallFailed("execution-failed", text, tool=tool.name) from None
+
+    def _caller(self, place: Place, number: int, agent: Agent | None = None) -> Caller:
+        origin, run = self.origin, self.origin.session_id
+        return Caller(
+            bundle=origin.bundle,
+            scope=origin.scope,
+            who=self.surface.who,
+            note=lambda kind, value: origin.note(place, cast("NoteKind", kind), value),
+            session_id=run,
+            call_id=f"{run}/{slot(place.path, number)}" if run is not None else None,
+            context=self.surface.context,
+            agent=agent,
+        )
 
     async def _run(self, child: Place, params: JsonText) -> JsonText:
         """A handler that was lost with its process through no known fault of its own runs again if it may.
@@ -115,13 +164,7 @@ class Calls:
 
     def child_tool(self, place: Place, name: str, params: JsonText) -> Tool:
         """The tool a handler may call by this name with these parameters. Raises `CallFailed`."""
-        if name not in place.tool.tools:
-            raise CallFailed(
-                "undeclared",
-                f'Tool "{place.tool.name}" calls "{name}" without declaring it: '
-                f'add "{name}" to uses.tools in its tool.json.',
-                tool=name,
-            )
+        _check_declared(place, name)
         tool = self._known_tool(name)
         if tool.exposure != "open" and not place.tool.durable:
             raise CallFailed(
@@ -130,13 +173,7 @@ class Calls:
                 "can be asked. Make the calling tool durable and ask there.",
                 tool=name,
             )
-        if place.depth >= MAX_TOOL_DEPTH:
-            chain = " > ".join((*place.names, name))
-            raise CallFailed(
-                "depth-exceeded",
-                f"Tools call each other at most {MAX_TOOL_DEPTH} levels deep; this would be one more: {chain}.",
-                tool=name,
-            )
+        _check_depth(place, name)
         self._check(tool, params)
         return tool
 
@@ -148,7 +185,7 @@ class Calls:
             )
         return tool
 
-    def _check(self, tool: Tool, params: JsonText) -> None:
+    def _check(self, tool: Tool | ReadyTool, params: JsonText) -> None:
         from runtime_core.repo.params import check_params  # with jsonschema: not for commands that only look
 
         problem = check_params(tool, params)
@@ -199,6 +236,10 @@ class Calls:
                 raise CallFailed(
                     "undeclared", f'Agent "{agent.name}" has no tool "{name}" in its agent.json.', tool=name
                 )
+            ready = self.origin.ready(name)
+            if ready is not None:
+                self._check(ready, params)
+                return await self._use(ready, params, self._caller(place, number, agent))
             tool = self._known_tool(name)
             self._check(tool, params)
             child = replace(place.child(tool, number), depth=0, levels=place.levels + 1)
@@ -232,15 +273,47 @@ class CallRefused(Exception):  # noqa: N818
     """A tool call of a model that failed; the text is what the model is told."""
 
 
-def effect_of(origin: Origin, call: HandlerCall) -> str:
+def effect_of(origin: Origin, call: HandlerCall) -> Effect:
     """Whether a call may be made again after a crash: read, idempotent or once (decision 13)."""
-    tools = origin.bundle.tools
     if call.kind == "tool":
-        tool = tools.get(call.name)
-        return tool.effect if tool is not None else "once"
+        ready = origin.ready(call.name)
+        return ready.effect_with(call.args) if ready is not None else _own_effect(origin, call.name)
     agent = origin.bundle.agents.get(call.name)
-    used = [tools.get(name) for name in (agent.tools or ())] if agent is not None else []
-    return "read" if all(tool is not None and tool.effect == "read" for tool in used) else "once"
+    used = [_standing_effect(origin, name) for name in (agent.tools or ())] if agent is not None else []
+    return "read" if all(effect == "read" for effect in used) else "once"
+
+
+def _own_effect(origin: Origin, name: str) -> Effect:
+    tool = origin.bundle.tools.get(name)
+    return tool.effect if tool is not None else "once"
+
+
+def _standing_effect(origin: Origin, name: str) -> Effect:
+    """That of a tool whatever its params are."""
+    ready = origin.ready(name)
+    if ready is None:
+        return _own_effect(origin, name)
+    return "once" if callable(ready.effect) else ready.effect
+
+
+def _check_declared(place: Place, name: str) -> None:
+    if name not in place.tool.tools:
+        raise CallFailed(
+            "undeclared",
+            f'Tool "{place.tool.name}" calls "{name}" without declaring it: '
+            f'add "{name}" to uses.tools in its tool.json.',
+            tool=name,
+        )
+
+
+def _check_depth(place: Place, name: str) -> None:
+    if place.depth >= MAX_TOOL_DEPTH:
+        chain = " > ".join((*place.names, name))
+        raise CallFailed(
+            "depth-exceeded",
+            f"Tools call each other at most {MAX_TOOL_DEPTH} levels deep; this would be one more: {chain}.",
+            tool=name,
+        )
 
 
 def _subagent_args(args: JsonText, name: str) -> tuple[str, JsonText | None]:

@@ -23,6 +23,7 @@ from runtime_core.hosts.base import HandlerFailure, Hosts
 from runtime_core.journal.base import Answer, Journal
 from runtime_core.repo.bundle import Bundle, BundleError
 from runtime_core.spans.book import entry_key
+from runtime_core.tools.base import Toolbox
 from runtime_core.wire.codes import RuntimeFault, no_session
 from runtime_core.wire.json import loads
 from runtime_core.wire.runs import Entry, PauseRow, RunRow, RunStatus, SlotPath, is_below, iso
@@ -61,8 +62,16 @@ class DryRuns:
     """Replays runs of one journal; never writes to it. ``judge`` refuses the answers that would be refused."""
 
     def __init__(
-        self, journal: Journal, hosts: DryHosts, code: Code, judge: Judge, log: HandlerLog, settings: Settings
+        self,
+        journal: Journal,
+        hosts: DryHosts,
+        code: Code,
+        judge: Judge,
+        log: HandlerLog,
+        settings: Settings,
+        toolbox: Toolbox,
     ) -> None:
+        self._toolbox = toolbox
         self._journal = journal
         self._hosts = hosts
         self._code = code
@@ -168,8 +177,9 @@ class DryRuns:
         place = Place(tool, names=(tool.name,))
 
         async def replay(hosts: Hosts) -> Ending:
+            environment, toolbox = _no_variable, self._toolbox
             origin = Origin(
-                bundle, hosts, run.id, run.scope, run.seed, _no_variable, self._log, dry=True, strict=strict
+                bundle, hosts, run.id, run.scope, run.seed, environment, self._log, toolbox, dry=True, strict=strict
             )
             return await Rehearsal(script, origin, place, moment=moment).play(limit_s)
 

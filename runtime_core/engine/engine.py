@@ -8,7 +8,7 @@ import os
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ from runtime_core.journal.base import Claim, Fenced, Journal
 from runtime_core.repo.bundle import Bundle, BundleError, Tool
 from runtime_core.repo.versions import Versions
 from runtime_core.spans.book import SpanBook
+from runtime_core.tools.base import Member, Toolbox
 from runtime_core.wire.json import JsonText, loads
 from runtime_core.wire.runs import RunRow, Span
 from runtime_core.wire.settings import Settings
@@ -104,7 +105,11 @@ class Engine:
         versions: Versions,
         definitions: Definitions,
         command_homes: Path,
+        toolbox: Toolbox,
+        members: Mapping[str, Member],
     ) -> None:
+        self._toolbox = toolbox
+        self._members = members
         self._command_homes = command_homes
         self.shelf = Shelf(versions, definitions, self._retire)
         self._definitions = definitions
@@ -229,14 +234,17 @@ class Engine:
         """What executes the calls of a run that was launched so."""
         bundle, who, scope, context = launch.bundle, launch.who, launch.scope, launch.context
         strict = self._settings.strict
-        origin = Origin(bundle, self._hosts, run_id, scope, seed, os.environ.get, self._handler_log, strict=strict)
+        origin = Origin(
+            bundle, self._hosts, run_id, scope, seed, os.environ.get, self._handler_log, self._toolbox, strict=strict
+        )
 
         async def own_run(place: Place, params: JsonText) -> JsonText:
             return await self._own_run(place, Launch(bundle, place.tool, params, who, scope, context, run_id))
 
         trusted = partial(self._journal.is_trusted, str(bundle.root), bundle.revision)
         shell = Shell(bundle, self._settings.shell_exec, trusted, self._commands, self._command_homes)
-        return Calls(origin, spans, model, own_run, shell, Surface(self._definitions, origin, who, context))
+        surface = Surface(self._definitions, origin, who, context)
+        return Calls(origin, spans, model, own_run, shell, surface, self._members)
 
     async def _own_run(self, place: Place, launch: Launch) -> JsonText:
         """A durable tool called from code that is not journaled (decision 10)."""

@@ -27,6 +27,7 @@ from runtime_core.hosts.base import (
     RecordedCall,
 )
 from runtime_core.repo.bundle import Bundle, Tool
+from runtime_core.tools.base import ReadyTool, Toolbox
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import Entry, SlotPath, slot
 
@@ -51,7 +52,7 @@ DURABLE_METHODS = frozenset(
         "exec",
     }
 )
-INLINE_METHODS = frozenset({"exec"})
+INLINE_METHODS = frozenset({"exec", "request", "store"})
 COMPOSITE_METHODS = INLINE_METHODS | {"callTool", "callSubagent"}
 
 
@@ -82,8 +83,13 @@ class Origin:
     seed: str
     environment: Callable[[str], str | None]
     log: HandlerLog
+    toolbox: Toolbox
     dry: bool = False
     strict: bool = False
+
+    def ready(self, name: str) -> ReadyTool | None:
+        """The tool of this name that comes with the runtime; one that the repository writes goes before it."""
+        return None if name in self.bundle.tools else self.toolbox.find(self.bundle, name)
 
     def note(self, place: Place, kind: NoteKind, value: Any) -> None:
         self.log.write(self.session_id, place.names, kind, value)

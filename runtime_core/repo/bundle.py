@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from runtime_core.repo.policy import Policy
+
 Effect = Literal["read", "idempotent", "once"]
 Language = Literal["typescript", "python"]
 Exposure = Literal["open", "requires-confirmation", "operator-gated"]
@@ -86,6 +88,13 @@ class Tool:
     prompt: str | None = None
     """What a person is asked before it runs, where its exposure says so."""
     llm_callable: bool = True
+    dependencies: str | None = None
+    """The ``package.json`` or ``requirements.txt`` beside it, relative to the root."""
+
+    @property
+    def may_write(self) -> bool:
+        """Whether ``ctx.request`` may send what changes something (contract 2.3 and 2.6)."""
+        return self.confirm is not False or self.exposure != "open"
 
     @property
     def invocable(self) -> bool:
@@ -126,6 +135,98 @@ class Agent:
     max_tool_calls: int = 10
     entry: str | None = None
     conditions: tuple[Condition, ...] = ()
+    stores: Mapping[str, Literal["read", "rw"]] = field(default_factory=dict[str, Literal["read", "rw"]])
+    connections: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    mcp: tuple[str, ...] = ()
+    max_depth: int = 1
+    model_tier: Literal["default", "simple", "advanced"] = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A document store (contract 1.4). ``key`` is a template such as ``{parcel_id}``, ``schema`` the field definitions
+    as they stand in ``file``. ``shared``: one partition for all scopes."""
+
+    name: str
+    file: str
+    key: str
+    schema: Mapping[str, Any]
+    indexed: tuple[str, ...] = ()
+    deletable: bool = False
+    shared: bool = False
+    ttl_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A knowledge document; ``name`` is the file name without its extension, ``title`` its first heading."""
+
+    name: str
+    title: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    name: str
+    description: str
+    trigger: str | None
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How another system is reached (contract 1.6). ``protocol``: ``rest``, ``mcp`` or the name of a driver.
+
+    ``spec`` is spec.json as it stands: values such as ``env:NAME`` are looked up when they are used. ``texts`` are the
+    files for models by what they are (``surface``, ``entities``, ``rules``). ``unavailable`` says why it
+    cannot be used.
+    """
+
+    name: str
+    folder: str
+    protocol: str
+    spec: Mapping[str, Any]
+    policy: Policy = field(default_factory=Policy)
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    unavailable: str | None = None
+
+
+HookPoint = Literal["preInput", "preToolUse", "postToolUse", "preOutput", "postTurn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """Code that is asked around what a model does (contract 9.2); those of a lower ``priority`` first."""
+
+    name: str
+    entry: str
+    language: Language
+    points: frozenset[HookPoint]
+    capabilities: frozenset[str] = frozenset()
+    is_closed: bool = False
+    """Whether a failure of the hook blocks."""
+    priority: float = 0
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Automation:
+    """A schedule or trigger as its file states it; nothing fires it from here."""
+
+    name: str
+    file: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A file or folder that is no item, and why."""
+
+    path: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +247,10 @@ class Bundle:
     problems: Sequence[Problem] = field(default_factory=tuple)
     code: Path | None = None
     passing: bool = False
+    stores: Mapping[str, Store] = field(default_factory=dict[str, Store])
+    knowledge: Mapping[str, Document] = field(default_factory=dict[str, Document])
+    skills: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
+    connections: Mapping[str, Connection] = field(default_factory=dict[str, Connection])
+    hooks: tuple[Hook, ...] = ()
+    automations: Mapping[str, Automation] = field(default_factory=dict[str, Automation])
+    ignored: tuple[Ignored, ...] = ()

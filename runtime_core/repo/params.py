@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from jsonschema import Draft202012Validator, ValidationError, validators
 from jsonschema_specifications import REGISTRY as SPECIFICATIONS
@@ -19,7 +19,6 @@ from referencing import Registry, Resource
 from referencing.exceptions import NoSuchResource, Unresolvable
 from referencing.jsonschema import DRAFT202012, SchemaRegistry
 
-from runtime_core.repo.bundle import Tool
 from runtime_core.repo.position import show_key
 from runtime_core.repo.regex import UnsupportedPattern, compile_javascript
 from runtime_core.wire.json import JsonError, JsonText, JsonValue, Number, dumps, loads
@@ -40,7 +39,16 @@ class SchemaProblem:
     tolerable: bool = False
 
 
-def check_params(tool: Tool, params: JsonText) -> str | None:
+class Described(Protocol):
+    """A tool with a schema for its params."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...
+
+
+def check_params(tool: Described, params: JsonText) -> str | None:
     """Why ``params`` do not fit the tool's schema, as one sentence with the path of the value, or None if they do."""
     if not tool.parameters:
         return None

@@ -206,8 +206,8 @@ def test_ctx_has_only_the_members_of_its_kind_of_tool(tmp_path: Path) -> None:
 
     async def story() -> None:
         async with bench(repo, tmp_path / "data") as desk:
-            assert (await desk.run("plain"))["result"] == ["log", "fs"]
-            assert (await desk.run("composite"))["result"] == ["callTool", "callSubagent", "log", "fs"]
+            assert (await desk.run("plain"))["result"] == ["request", "log", "fs"]
+            assert (await desk.run("composite"))["result"] == ["callTool", "callSubagent", "request", "log", "fs"]
             assert len((await desk.run("durable"))["result"]) == 9
 
     play(story())

@@ -20,6 +20,7 @@ from runtime_core.hosts.base import HandlerCall
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.bundle import Agent, Bundle, Tool
 from runtime_core.spans.book import SpanBook
+from runtime_core.tools.base import Toolbox
 from tests.unit.engine.workshop import play
 
 TOP = Tool("top", "", {}, "top.ts", "typescript", tools=("gone", "leaf"), subagents=("gone", "reviewer"), has_uses=True)
@@ -34,14 +35,14 @@ def calls_of(folder: Path) -> Calls:
         raise AssertionError(f"{place} {params}")
 
     log = HandlerLog(folder / "log", lambda: False)
-    origin = Origin(bundle, HandlerHosts(folder), None, "", "", lambda _: None, log)
+    origin = Origin(bundle, HandlerHosts(folder), None, "", "", lambda _: None, log, Toolbox(()))
 
     async def trusted() -> bool:
         return False
 
     shell = Shell(bundle, False, trusted, asyncio.Semaphore(), Path("nowhere"))
     surface = Surface(Definitions(origin.hosts), origin, "somebody", None)
-    return Calls(origin, SpanBook("", 0), lambda: None, own_run, shell, surface)
+    return Calls(origin, SpanBook("", 0), lambda: None, own_run, shell, surface, {})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""How a runtime reaches other systems: requests with credentials, OpenAPI documents, MCP servers, mail."""

@@ -1,0 +1,1 @@
+"""Tools that no repository writes: store tools, tools of connections, the web, knowledge, memory, chat controls."""

@@ -1,0 +1,123 @@
+"""What a tool is that comes with the runtime, and where one is found by its name (contract 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from runtime_core.repo.bundle import Agent, Bundle, Effect
+from runtime_core.repo.policy import Tier
+from runtime_core.wire.json import JsonText
+from runtime_core.wire.stores import StoreWrite
+
+Category = Literal["store", "connection", "web", "knowledge", "memory", "chat"]
+"""``connection``: ``request``, operations of a connection, mail and MCP tools, which inline composites may not call
+(decision 27)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """On whose behalf a tool works: a handler's code, or, with ``agent``, a model that selected it.
+
+    ``context``: what the run was started with, unverified (decision 29). ``call_id``: the same on every attempt, to be
+    passed downstream (decision 13). ``note`` takes kind (``log``, ``emit``, ``warning``) and value.
+    """
+
+    bundle: Bundle
+    scope: str
+    who: str
+    note: Callable[[str, Any], None]
+    session_id: str | None = None
+    call_id: str | None = None
+    context: JsonText | None = None
+    agent: Agent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the policy of a connection says about a call of a model. ``shown`` is what a person is asked about: the
+    request as it would be sent, without credentials."""
+
+    tier: Tier
+    reason: str | None = None
+    shown: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyTool:
+    """A tool that comes with the runtime. ``call`` takes the params and returns the result, both JSON text; it raises
+    `ToolFailed`. A failure that contract 5 gives as a value is a result.
+
+    ``effect`` may depend on the params. ``prepare``, for a tool that only writes a store: checks the params and says
+    what to write, so that a durable run can store it together with its journal entry (decision 8). ``judge``, for a
+    tool of a connection: asked before a call that a model selected.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    category: Category
+    effect: Effect | Callable[[JsonText], Effect]
+    call: Callable[[JsonText, Caller], Awaitable[JsonText]]
+    prepare: Callable[[JsonText, Caller], StoreWrite] | None = None
+    judge: Callable[[JsonText, Caller], Awaitable[Verdict]] | None = None
+    timeout_s: float = 30.0
+
+    def effect_with(self, params: JsonText) -> Effect:
+        return self.effect(params) if callable(self.effect) else self.effect
+
+
+class ToolFailed(Exception):  # noqa: N818
+    """A tool did not do its work; the message says why, without any secret. ``code`` stands beside it, if given."""
+
+    def __init__(self, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+
+class Provider(Protocol):
+    """One family of ready tools."""
+
+    def find(self, bundle: Bundle, name: str) -> ReadyTool | None:
+        """The tool of this name, as far as the repository declares what it needs."""
+        ...
+
+    def names(self, bundle: Bundle) -> Sequence[str]:
+        """The names that can be told without asking another system."""
+        ...
+
+
+class Toolbox:
+    """All families, the first one that knows a name counts. Tools that a repository writes come before any of them."""
+
+    def __init__(self, providers: Sequence[Provider]) -> None:
+        self._providers = providers
+
+    def find(self, bundle: Bundle, name: str) -> ReadyTool | None:
+        return next((tool for provider in self._providers if (tool := provider.find(bundle, name)) is not None), None)
+
+    def names(self, bundle: Bundle) -> Sequence[str]:
+        return sorted({name for provider in self._providers for name in provider.names(bundle)})
+
+
+Member = Callable[[JsonText, "MemberCall"], Awaitable[JsonText]]
+"""``ctx.request`` or ``ctx.store`` of a handler that is not durable: takes the array of arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberCall:
+    """Who calls a member: ``may_write`` says whether the tool is marked for writes (contract 3.2)."""
+
+    caller: Caller
+    tool: str
+    may_write: bool
+
+
+class MemberRefused(Exception):  # noqa: N818
+    """A member call that failed; ``error`` is the object that its handler gets: ``{"name", "code", "message"}``."""
+
+    def __init__(self, error: JsonText) -> None:
+        super().__init__(error)
+        self.error = error
