@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from runtime_core.repo.bundle import Agent, Bundle, Effect
-from runtime_core.repo.policy import Tier
+from runtime_core.repo.policy import Verdict
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.stores import StoreWrite
 
@@ -32,16 +32,6 @@ class Caller:
     call_id: str | None = None
     context: JsonText | None = None
     agent: Agent | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the policy of a connection says about a call of a model. ``shown`` is what a person is asked about: the
-    request as it would be sent, without credentials."""
-
-    tier: Tier
-    reason: str | None = None
-    shown: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,207 @@
+"""``connections/<name>/policy.json``: read strictly, because a guard that is not understood must not be left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from runtime_core.repo.files import JsonFile, read_json, validate
+from runtime_core.repo.policy import Endpoint, FieldRestriction, Policy, Threshold, Tier
+from runtime_core.repo.report import INVALID, Report
+
+POLICY: Final = "policy.json"
+OLDER: Final = "access.json"
+METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+
+
+def load_policy(root: Path, name: str, report: Report) -> Policy | None:
+    """The policy of the connection in the folder ``name`` (``amodal/connections/crm``, relative to ``root``).
+
+    An empty policy if there is no file; None if there is one that cannot be used: the connection is unavailable then,
+    never unguarded. Whatever is wrong is reported as a warning.
+    """
+    found = _files(root / name)
+    current = [file for file in found if file.casefold() == POLICY]
+    if current and len(current) < len(found):
+        text = f"{current[0]} is there as well, and only that is read."
+        report.warning(INVALID, f"{name}/{(set(found) - set(current)).pop()}", text, "Keep one of the two.")
+    chosen = current or found
+    if not chosen:
+        return Policy()
+    if len(chosen) > 1:
+        report.warning(INVALID, name, f"There are several policies: {', '.join(chosen)}.", f"Keep {POLICY}.")
+        return None
+    file = f"{name}/{chosen[0]}"
+    if not current:
+        report.warning(INVALID, file, f"{OLDER} is the old name of this file.", f"Rename it to {POLICY}.")
+    problems = Report()
+    policy = _read(root, file, problems)
+    report.problems += [replace(problem, severity="warning") for problem in problems.problems]
+    if problems.failed or policy is None:
+        text = "The policy cannot be used, so the connection is unavailable."
+        report.warning(INVALID, file, text, "Correct it; without its policy a connection would be unguarded.")
+        return None
+    return policy
+
+
+def _files(folder: Path) -> list[str]:
+    """The files that are a policy, in whatever case their names are written."""
+    try:
+        return sorted(path.name for path in folder.iterdir() if path.name.casefold() in (POLICY, OLDER))
+    except OSError:
+        return []
+
+
+def _read(root: Path, name: str, report: Report) -> Policy | None:
+    file = read_json(root, name, report)
+    if file is None:
+        return None
+    _check_spelling(file, (), PolicyFile, report)
+    model = validate(PolicyFile, file, report)
+    if model is None:
+        return None
+    endpoints: dict[str, Endpoint] = {}
+    for key, given in model.endpoints.items():
+        at = ("endpoints", key)
+        _check_spelling(file, at, EndpointEntry, report)
+        for number in range(len(given.thresholds)):
+            _check_spelling(file, (*at, "thresholds", number), ThresholdEntry, report)
+        match = _KEY.fullmatch(key)
+        problem = _problem(match)
+        if problem is not None:
+            remedy = 'Write a method and a path, for example "POST /shipments/{id}".'
+            report.error(INVALID, name, problem, remedy, **file.place(at))
+        elif match is not None:
+            endpoints[key] = _endpoint(match[1].upper(), match[2], given)
+    return Policy(
+        endpoints,
+        tuple(_restriction(given) for given in model.field_restrictions),
+        model.row_scoping,
+        model.delegations,
+        model.alternative_lookups,
+    )
+
+
+_KEY: Final = re.compile(r"\s*([A-Za-z]+)\s+(\S+)\s*")
+
+
+def _problem(key: re.Match[str] | None) -> str | None:
+    if key is None:
+        return "This is no endpoint."
+    method, path = key[1].upper(), key[2]
+    if method not in METHODS:
+        return f"{key[1]} is no method of HTTP that a policy can name."
+    if not path.startswith("/"):
+        return f"The path {path} does not begin with a slash."
+    if "?" in path or "#" in path:
+        return f"The path {path} has a query; a policy is about paths, so this would never be found."
+    if any(part.startswith(":") or "*" in part for part in path.split("/")):
+        return f"The path {path} has a placeholder that is none here, so this would never be found."
+    return None
+
+
+def _endpoint(method: str, path: str, given: EndpointEntry) -> Endpoint:
+    tier: Tier = "allow" if given.confirm is None else "confirm" if given.confirm is True else given.confirm
+    return Endpoint(
+        method,
+        path,
+        tier,
+        given.intent == "read",
+        given.reason,
+        tuple(given.returns),
+        tuple(Threshold(one.field, one.above, one.escalate) for one in given.thresholds),
+    )
+
+
+def _restriction(given: RestrictionEntry) -> FieldRestriction:
+    return FieldRestriction(
+        given.entity,
+        given.field,
+        given.policy,
+        given.sensitivity,
+        given.reason,
+        tuple(given.allowed_roles),
+    )
+
+
+def _check_spelling(file: JsonFile, at: tuple[str | int, ...], model: type[BaseModel], report: Report) -> None:
+    """Unknown keys are ignored (contract 1.1), but one that is nearly a known one is a guard that would be missing."""
+    value: Any = file.value
+    for part in at:
+        value = value[part]
+    known = {info.alias or name for name, info in model.model_fields.items()}
+    for key in cast("Iterable[str]", value):
+        meant = _meant(key, known)
+        if meant is not None:
+            text = f'"{key}" is not known here and would have no effect.'
+            report.error(INVALID, file.name, text, f'Write "{meant}", or take it out.', **file.place((*at, key)))
+
+
+def _meant(key: str, known: set[str]) -> str | None:
+    if key in known or key.startswith("_"):
+        return None
+    plain = {re.sub(r"[\W_]", "", name).casefold(): name for name in known}
+    close = get_close_matches(re.sub(r"[\W_]", "", key).casefold(), plain, 1, 0.8)
+    return plain[close[0]] if close else None
+
+
+def _limit(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("This should be a number")
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        raise ValueError("This should be a number") from None
+
+
+def _tier(value: object) -> object:
+    if value is False:
+        raise ValueError("false is not accepted here, because it might be read as a promise that nothing is asked")
+    return value
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel, validate_by_name=True)
+
+
+class ThresholdEntry(_Entry):
+    field: str = Field(min_length=1, description='Give the dot path of a value, for example "body.value_eur".')
+    above: Annotated[Decimal, BeforeValidator(_limit)] = Field(description="Give the number above which it counts.")
+    escalate: Literal["review", "never"] = Field(description='Give "review" or "never".')
+
+
+class EndpointEntry(_Entry):
+    confirm: Annotated[Literal[True, "review", "never"] | None, BeforeValidator(_tier)] = Field(
+        None, description='Give true, "review" or "never", or leave it out: then nobody is asked.'
+    )
+    intent: Literal["read", "write"] | None = Field(None, description='Give "read" for a call that changes nothing.')
+    reason: str | None = Field(None, description="Say in a text why, or leave it out.")
+    returns: list[str] = Field([], description="List the names of what it returns.")
+    thresholds: list[ThresholdEntry] = Field([], description="Give a list of {field, above, escalate}.")
+
+
+class RestrictionEntry(_Entry):
+    entity: str = Field(min_length=1, description="Name what has the field.")
+    field: str = Field(min_length=1, description="Name the field.")
+    policy: Literal["never_retrieve", "retrieve_but_redact", "role_gated"] = Field(
+        description='Give "never_retrieve", "retrieve_but_redact" or "role_gated".'
+    )
+    sensitivity: str | None = Field(None, description="Give a text, or leave it out.")
+    reason: str | None = Field(None, description="Say in a text why, or leave it out.")
+    allowed_roles: list[str] = Field([], description="List the roles that may see it.")
+
+
+class PolicyFile(_Entry):
+    endpoints: dict[str, EndpointEntry] = Field({}, description='Map "METHOD /path" to what holds there.')
+    field_restrictions: list[RestrictionEntry] = Field([], description="Give a list of restrictions.")
+    row_scoping: Any = None
+    delegations: Any = None
+    alternative_lookups: Any = None
