@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
 from runtime_core.wire.json import JsonText
+from runtime_core.wire.memory import Note
 from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span, Standing
+from runtime_core.wire.stores import Found, Partition, StoredDocument, StoreQuery, StoreWrite
 
 T = TypeVar("T")
 
@@ -72,11 +74,12 @@ class Journal(Protocol):
 
     async def append(
         self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = (), expired: Sequence[PauseRow] = ()
-    ) -> None:
+    ) -> Sequence[Entry]:
         """Insert or complete entries (a ``started`` one becomes ``ok`` or ``error``). Raises `Fenced`.
 
         The journal assigns ``order`` to finished entries, in the order given. ``expired``: questions, open or never
-        opened, whose deadline passed while the leg went on; their entries are among those given.
+        opened, whose deadline passed while the leg went on; their entries are among those given. Writes of entries are
+        made with them; returned are the entries as they are stored, with the values that the writes gave.
         """
         ...
 
@@ -218,6 +221,34 @@ class Journal(Protocol):
 
         Runs that ended ``before`` (seconds since the epoch; None: none) keep their row and lose the rest.
         """
+        ...
+
+    async def write_documents(self, writes: Sequence[StoreWrite]) -> Sequence[JsonText]:
+        """Make these writes of stores, all or none, each with the result of its tool (contract 5.1)."""
+        ...
+
+    async def document(self, partition: Partition, key: str) -> StoredDocument | None: ...
+
+    async def documents(self, partition: Partition, query: StoreQuery) -> Found:
+        """What the query finds. The index of a field that is ``indexed`` and has none yet is built first."""
+        ...
+
+    async def document_counts(self, repo: str, scope: str) -> Mapping[str, int]:
+        """How many documents each store has that ever had one."""
+        ...
+
+    async def add_note(
+        self, repo: str, scope: str, text: str, who: str, judge: Callable[[Sequence[Note]], None]
+    ) -> Note:
+        """Keep a text. ``judge`` gets the notes there are inside the transaction, and may refuse by raising."""
+        ...
+
+    async def remove_note(self, repo: str, scope: str, note_id: str) -> bool:
+        """False if there is no such note."""
+        ...
+
+    async def notes(self, repo: str, scope: str, query: str = "") -> Sequence[Note]:
+        """Those that hold every word of ``query``, in any case, oldest first."""
         ...
 
     async def close(self) -> None: ...

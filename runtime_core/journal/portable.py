@@ -17,7 +17,7 @@ from runtime_core.journal.driver import Connection
 from runtime_core.journal.rows import damaged, large
 from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import JsonError, JsonText, dumps, loads
-from runtime_core.wire.runs import FINISHED, JOURNAL_FORMAT, LATEST, CallKind, PauseOutcome, RunStatus, SpanState
+from runtime_core.wire.runs import FINISHED, JOURNAL_FORMAT, LATEST, CallKind, Gate, PauseOutcome, RunStatus, SpanState
 
 FORMAT: Final = 1
 """Of the file. It says nothing about the format of the journal it comes from or goes to."""
@@ -130,6 +130,7 @@ PARTS: Final[Mapping[str, Part]] = {
             "seed?": _text,
             "journal_format": _count,
             "pruned_at?": _time,
+            "gate?": _one_of(*get_args(Gate)),
         },
         "id = ?",
     ),

@@ -16,7 +16,7 @@ INLINE_LIMIT: Final = 64 * 1024
 
 RUN: Final = (
     "id, tool, repo, revision, status, epoch, params, created_by, created_at, updated_at, finished_at, wake_at, scope, "
-    "parent_session, context, result, error, seed, leg_revision, resume_on, pruned_at"
+    "parent_session, context, result, error, seed, leg_revision, resume_on, pruned_at, gate"
 )
 QUESTION: Final = (
     "id, run_id, slot, kind, tool, names, spec, fingerprint, asked_at, requested_by, expires_at, outcome, answer, "
@@ -145,6 +145,7 @@ def run_values(db: Connection, run: RunRow) -> tuple[Any, ...]:
         run.leg_revision,
         run.resume_on,
         run.pruned_at,
+        run.gate,
     )
 
 

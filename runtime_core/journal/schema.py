@@ -227,7 +227,7 @@ def _second_format(db: Database) -> None:
         db.conn.execute(statement)
 
 
-BLOB_COLUMNS: Final = (
+_SECOND_BLOB_COLUMNS: Final = (
     ("durable_run", "params"),
     ("durable_run", "context"),
     ("durable_run", "result"),
@@ -240,7 +240,6 @@ BLOB_COLUMNS: Final = (
     ("durable_vote", "edits"),
     ("durable_event", "body"),
 )
-"""Every column that may hold the key of a large value; the index of each tells at once whether it names one."""
 
 _SECOND_INDICES: Final = (
     "CREATE INDEX durable_question_due ON durable_question(expires_at) "
@@ -248,11 +247,77 @@ _SECOND_INDICES: Final = (
     "CREATE INDEX durable_run_unpruned ON durable_run(finished_at) WHERE finished_at IS NOT NULL AND pruned_at IS NULL",
     *(
         f"CREATE INDEX {table}_{column}_blob ON {table}({column}) WHERE typeof({column}) = 'blob'"
-        for table, column in BLOB_COLUMNS
+        for table, column in _SECOND_BLOB_COLUMNS
     ),
 )
 
-MIGRATIONS: Final[Sequence[Migration]] = (_first_format, _second_format)
+
+def _third_format(db: Database) -> None:
+    """Documents of stores with what they are found by, notes that agents keep, and runs that only ask a person."""
+    run = db.table("durable_run")
+    run.add_column("gate", str)
+    db.table("store_part").create(
+        {"id": int, "repo": str, "scope": str, "store": str, "documents": int},
+        pk="id",
+        not_null={"repo", "scope", "store", "documents"},
+        defaults={"documents": 0},
+    ).create_index(["repo", "scope", "store"], unique=True)
+    # The id of a document is its place in the order of saving: each write of it gives it a new one.
+    db.table("store_document").create(
+        {
+            "id": int,
+            "part": int,
+            "key": str,
+            "payload": str,
+            "version": int,
+            "created_at": float,
+            "saved_at": float,
+        },
+        pk="id",
+        not_null={"part", "key", "payload", "version", "created_at", "saved_at"},
+        foreign_keys=[("part", "store_part", "id")],
+    ).create_index(["part", "key"], unique=True)
+    # ``built_to``: the index of this field is being built and holds the documents up to this one; null: all of them.
+    db.table("store_field").create(
+        {"id": int, "part": int, "name": str, "built_to": int},
+        pk="id",
+        not_null={"part", "name"},
+        foreign_keys=[("part", "store_part", "id")],
+    ).create_index(["part", "name"], unique=True)
+    db.table("memory_note").create(
+        {"id": str, "repo": str, "scope": str, "text": str, "created_at": float, "who": str},
+        pk="id",
+        not_null={"repo", "scope", "text", "created_at", "who"},
+    ).create_index(["repo", "scope", "created_at"])
+    for statement in _THIRD_STATEMENTS:
+        db.conn.execute(statement)
+
+
+_THIRD_STATEMENTS: Final = (
+    "CREATE TABLE store_value(field INTEGER NOT NULL REFERENCES store_field(id), value TEXT NOT NULL, "
+    "document INTEGER NOT NULL REFERENCES store_document(id) ON DELETE CASCADE, "
+    "PRIMARY KEY (field, value, document)) WITHOUT ROWID",
+    "CREATE INDEX store_value_document ON store_value(document)",
+    "CREATE INDEX store_document_part ON store_document(part)",
+    "CREATE INDEX store_document_payload_blob ON store_document(payload) WHERE typeof(payload) = 'blob'",
+    _counter(
+        "store_document",
+        "added",
+        "INSERT ON store_document",
+        "UPDATE store_part SET documents = documents + 1 WHERE id = new.part;",
+    ),
+    _counter(
+        "store_document",
+        "removed",
+        "DELETE ON store_document",
+        "UPDATE store_part SET documents = documents - 1 WHERE id = old.part;",
+    ),
+)
+
+BLOB_COLUMNS: Final = (*_SECOND_BLOB_COLUMNS, ("store_document", "payload"))
+"""Every column that may hold the key of a large value; the index of each tells at once whether it names one."""
+
+MIGRATIONS: Final[Sequence[Migration]] = (_first_format, _second_format, _third_format)
 """Migration number n, counted from 1, brings a file of format n - 1 to format n. Published ones never change."""
 
 FORMAT: Final = len(MIGRATIONS)

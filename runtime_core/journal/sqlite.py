@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from runtime_core.journal import answers, queries, transactions, trust
+from runtime_core.journal import answers, documents, notes, queries, transactions, trust
 from runtime_core.journal.base import Answer, Claim, Page, Recorded
 from runtime_core.journal.driver import (
     BUSY_MS,
@@ -27,8 +27,10 @@ from runtime_core.journal.retention import Housekeeping
 from runtime_core.journal.schema import migrate
 from runtime_core.journal.writer import Writer
 from runtime_core.wire.json import JsonText
+from runtime_core.wire.memory import Note
 from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span, Standing
 from runtime_core.wire.settings import Durability
+from runtime_core.wire.stores import Found, Partition, StoredDocument, StoreQuery, StoreWrite
 
 T = TypeVar("T")
 
@@ -72,9 +74,10 @@ class SqliteJournal:
 
     async def append(
         self, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span] = (), expired: Sequence[PauseRow] = ()
-    ) -> None:
-        await self._writer.write(lambda db: transactions.append(db, claim, entries, spans, expired))
+    ) -> Sequence[Entry]:
+        stored = await self._writer.write(lambda db: transactions.append(db, claim, entries, spans, expired))
         self._told += len(expired)
+        return stored
 
     async def warn(self, run_id: str, warnings: Sequence[RunWarning]) -> None:
         await self._writer.write(lambda db: transactions.warn(db, run_id, warnings))
@@ -178,6 +181,33 @@ class SqliteJournal:
 
     async def last_event(self) -> int:
         return await self._readers.read(queries.last_event)
+
+    async def write_documents(self, writes: Sequence[StoreWrite]) -> Sequence[JsonText]:
+        return await self._writer.write(lambda db: [documents.write(db, write) for write in writes])
+
+    async def document(self, partition: Partition, key: str) -> StoredDocument | None:
+        return await self._readers.read(lambda db: documents.get(db, partition, key))
+
+    async def documents(self, partition: Partition, query: StoreQuery) -> Found:
+        names = [name for name in query.where if name in query.indexed]
+        if await self._readers.read(lambda db: documents.unbuilt(db, partition, names)):
+            while await self._writer.write(lambda db: documents.build(db, partition, names)):
+                pass
+        return await self._readers.read(lambda db: documents.find(db, partition, query))
+
+    async def document_counts(self, repo: str, scope: str) -> Mapping[str, int]:
+        return await self._readers.read(lambda db: documents.counts(db, repo, scope))
+
+    async def add_note(
+        self, repo: str, scope: str, text: str, who: str, judge: Callable[[Sequence[Note]], None]
+    ) -> Note:
+        return await self._writer.write(lambda db: notes.add(db, repo, scope, text, who, judge))
+
+    async def remove_note(self, repo: str, scope: str, note_id: str) -> bool:
+        return await self._writer.write(lambda db: notes.remove(db, repo, scope, note_id))
+
+    async def notes(self, repo: str, scope: str, query: str = "") -> Sequence[Note]:
+        return await self._readers.read(lambda db: notes.those_of(db, repo, scope, query))
 
     async def tidy(self, before: float | None) -> bool:
         return await self._writer.write(lambda db: self._housekeeping.step(db, before))

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from runtime_core.journal import documents
 from runtime_core.journal.base import Claim, Fenced
 from runtime_core.journal.driver import Connection
 from runtime_core.journal.queries import ASLEEP, READABLE, known_run, pauses, sound_run
@@ -104,15 +105,21 @@ def claim(db: Connection, run_id: str, owner: str) -> Claim | None:
 
 def append(
     db: Connection, claim: Claim, entries: Sequence[Entry], spans: Sequence[Span], expired: Sequence[PauseRow] = ()
-) -> None:
+) -> Sequence[Entry]:
     _fence(db, claim)
-    for entry in entries:
+    stored = [_with_write(db, entry) for entry in entries]
+    for entry in stored:
         put_entry(db, claim.run.id, entry, claim.epoch)
     _put_spans(db, spans)
     for pause in expired:
         db.execute(_PUT_CLOSED, question_values(db, pause))
     if expired:
         events(db, claim.run, expired)
+    return stored
+
+
+def _with_write(db: Connection, entry: Entry) -> Entry:
+    return replace(entry, value=documents.write(db, entry.write), write=None) if entry.write is not None else entry
 
 
 def warn(db: Connection, run_id: str, warnings: Sequence[RunWarning]) -> None:

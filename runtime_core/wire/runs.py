@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from runtime_core.wire.json import JsonText, JsonValue, loads
+from runtime_core.wire.stores import StoreWrite
 
 RunStatus = Literal[
     "runnable",
@@ -80,6 +81,10 @@ def instant(value: JsonValue) -> float | None:
     return at if EARLIEST <= at <= LATEST else None
 
 
+Gate = Literal["confirm", "review"]
+"""Whether the model whose call it is waits for the answer or not (decision 20)."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """One durable run. Times are seconds since the epoch; ``params``, ``result``, ``error`` and ``context`` JSON text.
@@ -87,6 +92,7 @@ class RunRow:
     ``error`` is ``{"code", "message", ...}``. ``repo`` is the absolute path of the agent repository, ``revision`` the
     digest of its code when the run started, ``leg_revision`` that of its last leg; ``resume_on`` is the digest a person
     chose for the next legs (None: the newest). ``pruned_at``: when retention took the journal of an ended run away.
+    ``gate``: of a run that only asks a person whether one call may be made.
     """
 
     id: str
@@ -110,6 +116,7 @@ class RunRow:
     leg_revision: str | None = None
     resume_on: str | None = None
     pruned_at: float | None = None
+    gate: Gate | None = None
     damage: str | None = None
 
     @property
@@ -288,6 +295,8 @@ class Entry:
     Key: (run, ``path``, ``n``): ``path`` is the slot path of the handler that made the call, ``n`` its slot number.
     ``state`` is ``started`` (intent, not finished), ``ok`` or ``error``; ``value`` the result, or the error object
     ``{"name", "message", "code"?}``, as JSON text. ``order`` is the position in which results were handed out.
+    ``write``: of a finished call that still has to be made, in the transaction that stores the entry; its result
+    becomes the ``value`` (decision 8).
     """
 
     path: SlotPath
@@ -301,6 +310,7 @@ class Entry:
     ended_at: float | None = None
     order: int | None = None
     epoch: int = 0
+    write: StoreWrite | None = None
 
 
 SpanState = Literal["running", "waiting", "ok", "failed", "cancelled", "unknown"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from runtime_core.wire.json import JsonText
+from runtime_core.wire.json import JsonText, JsonValue, Number, dumps
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,12 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """One document; ``version`` counts its writes from 1, ``saved_at`` is in seconds since the epoch."""
+    """One document; ``version`` counts its writes from 1, times are in seconds since the epoch."""
 
     key: str
     payload: JsonText
     version: int
+    created_at: float
     saved_at: float
 
 
@@ -32,10 +35,58 @@ class StoredDocument:
 class StoreWrite:
     """A checked write that is still to be made; ``payload`` None removes the document.
 
-    ``indexed``: what the document is found by, the canonical JSON of each indexed field by its name.
+    ``indexed``: the fields by which documents of this store are found.
     """
 
     partition: Partition
     key: str
     payload: JsonText | None
-    indexed: Mapping[str, JsonText] = field(default_factory=dict[str, JsonText])
+    indexed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoreQuery:
+    """Which documents of a partition are wanted, the one saved last first unless ``sort`` (``field`` or ``-field``)
+    says otherwise. ``where``: the values that fields must have. ``indexed``: as in `StoreWrite`."""
+
+    where: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    limit: int = 20
+    offset: int = 0
+    sort: str | None = None
+    indexed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of what a `StoreQuery` finds, and how many documents there are."""
+
+    documents: Sequence[StoredDocument]
+    total: int
+
+
+LONG: Final = 200
+
+
+def found_by(value: JsonValue) -> str:
+    """The same text for all values that a query takes for equal: numbers as JavaScript compares them, texts exactly,
+    lists in order, objects in any. Long ones are replaced by their digest."""
+    text = dumps(_plain(value), sort_keys=True)
+    return text if len(text) <= LONG else "#" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _double(value)
+    return value
+
+
+def _double(value: float) -> Number:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf") if value > 0 else float("-inf")
+    return Number(repr(number + 0.0))  # adding zero takes the sign of a zero away

@@ -21,6 +21,7 @@ from runtime_core.journal.driver import Connection
 from runtime_core.journal.exporting import export, whole_file
 from runtime_core.journal.importing import Imported, Judge, import_runs
 from runtime_core.journal.portable import PARTS
+from runtime_core.journal.schema import FORMAT
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
 from tests.unit.journal.stories import answered, claimed, parked, play, run_row, step
@@ -103,7 +104,7 @@ def test_files_of_every_format_travel(golden: Path, tmp_path: Path) -> None:
 
 def test_every_column_travels() -> None:
     """Except for who executes, and what only counts inside of one file."""
-    db = sqlite3.connect(GOLDEN / "v2.db")
+    db = sqlite3.connect(GOLDEN / f"v{FORMAT}.db")
     for kind, part in PARTS.items():
         columns = {row[1] for row in db.execute(f"PRAGMA table_info({part.table})")}
         left = {"run": {"lease_owner"}, "entry": {"id"}}.get(kind, set())

@@ -22,6 +22,7 @@ from runtime_core.journal.rows import INLINE_LIMIT
 from runtime_core.journal.schema import BLOB_COLUMNS, make_shrinkable, migrate
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.runs import RunRow, RunWarning, Span
+from runtime_core.wire.stores import Partition, StoreWrite
 from tests.unit.journal.stories import answered, asking, claimed, pause_row, play, run_row, step
 
 DAY = 86_400.0
@@ -212,6 +213,8 @@ def test_no_column_that_holds_large_values_is_forgotten(tmp_path: Path) -> None:
         await journal.park(await claimed(journal, "dur_x"), "awaiting-input", pauses=[pause], entries=[asking(pause)])
         await answered(journal, large("v"), "dur_x", edits=large("e"))
         await journal.finish(await claimed(journal, "dur_x"), "failed", error=f'{{"message": {large("m")}}}')
+        part = Partition("/repo", "", "notes")
+        await journal.write_documents([StoreWrite(part, "a", f'{{"text": {large("d")}}}')])
 
     play(tmp_path, story)
     db = sqlite3.connect(tmp_path / "runtime.db")
