@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from runtime_core.engine.asking import Note, ask
 from runtime_core.engine.losses import started
-from runtime_core.hosts.base import (
-    Divergence,
-    HandlerCall,
-    HandlerFailure,
-    HandlerJob,
-    HandlerLoadError,
-    HostRepo,
-    Hosts,
-    HostUnavailable,
-    NoteKind,
-)
+from runtime_core.hosts.base import HandlerFailure, HandlerJob, HandlerLoadError, HostRepo, Hosts, HostUnavailable
 from runtime_core.repo.bundle import Bundle, BundleError, Condition, Problem
 from runtime_core.repo.definitions import CodeFile, Description, code_files
 from runtime_core.repo.revision import TooLarge, revision_of
@@ -33,7 +24,6 @@ _ATTEMPTS: Final = 5
 _KEPT: Final = 32
 
 _Known = Mapping[str, Description]
-Note = Callable[[NoteKind, Any], None]
 
 
 class Definitions:
@@ -78,19 +68,10 @@ class Definitions:
             form="agent",
             path=condition.path,
         )
-        asked = _Asked(note)
         repo = HostRepo(bundle.root, bundle.revision, bundle.code)
-        try:
-            leg = await started(entry, lambda: self._hosts.start(repo, job, asked))
-            try:
-                answer = await asked.answer
-            except asyncio.CancelledError:
-                leg.drop()
-                raise
-        except HostUnavailable as error:
-            answer = HandlerFailure("HostUnavailable", str(error))
-        if isinstance(answer, bool):
-            return answer
+        answer = await ask(self._hosts, repo, job, note)
+        if not isinstance(answer, HandlerFailure):
+            return answer == "true"
         if answer.code in ("deadline", "host-hung", "out-of-memory"):
             self._hung.add(key)
         note("warning", f"{place} is left out because its condition failed: {answer.message}")
@@ -131,42 +112,6 @@ class Definitions:
         except HostUnavailable as error:
             return Description(unread=str(error).rstrip("."), passing=True)
         return Description(said["value"], said["problem"])
-
-
-class _Asked:
-    """`LegEvents` of a predicate."""
-
-    def __init__(self, note: Note) -> None:
-        self._note = note
-        self.answer: asyncio.Future[bool | HandlerFailure] = asyncio.get_running_loop().create_future()
-
-    def called(self, call: HandlerCall) -> None:
-        raise AssertionError("a predicate has nothing to call")
-
-    def noted(self, kind: NoteKind, value: Any) -> None:
-        self._note(kind, value)
-
-    def returned(self, value: JsonText, warnings: Sequence[str]) -> None:
-        self._end(value == "true")
-
-    def failed(self, failure: HandlerFailure) -> None:
-        self._end(failure)
-
-    def diverged(self, divergence: Divergence) -> None:
-        raise AssertionError("a predicate is not journaled")
-
-    def given_up(self, seq: int) -> None:
-        raise AssertionError("a predicate makes no calls")
-
-    def replayed(self) -> None:
-        raise AssertionError("a predicate is not journaled")
-
-    def settled(self) -> None:
-        """It waits for something that never comes; its time ends that."""
-
-    def _end(self, answer: bool | HandlerFailure) -> None:
-        if not self.answer.done():
-            self.answer.set_result(answer)
 
 
 def _look(root: Path) -> tuple[str, Sequence[CodeFile]]:

@@ -16,10 +16,12 @@ from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import CallKind
 
 Language = Literal["typescript", "python"]
-Form = Literal["handler", "tool", "agent"]
+Form = Literal["handler", "tool", "agent", "hook"]
 """What a file defines and how a function of it is called: a handler with (params, ctx), the function of a tool with
 ctx, which holds the params as ``ctx.input``, a predicate of an agent with the params alone; what that returns counts as
-true or false."""
+true or false. A hook is made once in a process by ``createHook(config)``, and its ``run(point, payload, ctx)`` is
+called; its params are ``{"config", "point", "payload", "caller"}``. Of the methods it may have ``store``: its calls are
+of that kind then and called ``get`` or ``query``, with (store, key) or (store, filter)."""
 NoteKind = Literal["log", "emit", "reasoning", "label", "console", "unhandled", "params-changed", "lossy", "warning"]
 
 

@@ -49,6 +49,14 @@ export function makeContext(run, message) {
   return ctx;
 }
 
+/** What a hook gets: it looks and judges. */
+export function hookContext(run, { methods, params }) {
+  const ctx = { log: (text) => run.note('log', String(text).toWellFormed().slice(0, run.limits.line)), caller: params.caller };
+  const look = (verb) => (store, what) => run.call('store', verb, [store, what ?? null]);
+  if (methods.includes('store')) ctx.store = { get: look('get'), query: look('query') };
+  return ctx;
+}
+
 /** A definition with its functions replaced by slots, as JSON text. */
 export function describeValue(value) {
   const seen = [];

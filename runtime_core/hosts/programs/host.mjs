@@ -2,7 +2,7 @@
 // It speaks one JSON message per line over the standard streams; each of its own lines starts with RS and a nonce.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describeValue, makeContext } from './context.mjs';
+import { describeValue, hookContext, makeContext } from './context.mjs';
 import { captureOutput, catchUnhandled, refuseExit, removeStorage, virtualClock, virtualRandom, virtualTimers } from './guards.mjs';
 import { installResolver } from './resolver.mjs';
 import { context, currentRun, Run, tick, tooLarge } from './run.mjs';
@@ -28,6 +28,7 @@ let mark = '';
 let limits = {};
 const runs = new Map();
 const modules = new Map();
+const hooks = new Map();
 
 // ---- output: everything said in one turn leaves in one write -------------------------------------------
 let output = '';
@@ -138,10 +139,34 @@ function unusable(module, form, path) {
   return null;
 }
 
+const noHandler = (text) => Object.assign(new Error(text), { code: 'no-handler' });
+
+/** Made once per process and configuration, and outside of every run. */
+function hookOf(module, entry, config) {
+  const key = `${entry} ${JSON.stringify(config)}`;
+  let making = hooks.get(key);
+  if (!making) {
+    const create = module.createHook ?? module.default?.createHook ?? module.default;
+    if (typeof create !== 'function') throw noHandler(`${entry} has no hook: export a function createHook(config)`);
+    making = context.exit(async () => create(config));
+    hooks.set(key, making);
+    making.catch(() => hooks.delete(key));
+  }
+  return making;
+}
+
+async function runHook(module, entry, { config, point, payload }, ctx) {
+  const hook = await hookOf(module, entry, config);
+  if (typeof hook?.run !== 'function') throw noHandler(`${entry} has no hook: let createHook return an object with a function run`);
+  return hook.run(point, payload, ctx);
+}
+
 /** What a run calls, with what it is given already in place. */
-function workOf(module, { entry, form, path, params }) {
+function workOf(module, message) {
+  const { entry, form, path, params } = message;
+  if (form === 'hook') return (ctx) => runHook(module, entry, params, ctx);
   const reason = unusable(module, form, path);
-  if (reason) throw Object.assign(new Error(`${entry} has no handler (${reason}): ${ASKED[form]}`), { code: 'no-handler' });
+  if (reason) throw noHandler(`${entry} has no handler (${reason}): ${ASKED[form]}`);
   if (form === 'handler') return (ctx) => functionOf(module)(params, ctx);
   const found = slotOf(module, path);
   return form === 'tool' ? found : async () => Boolean(await found(params));
@@ -161,7 +186,7 @@ async function perform(run, message) {
     run.loading = false;
     if (!run.isFresh) run.enterTurn();
     run.stir();
-    const value = await work(makeContext(run, message));
+    const value = await work(message.form === 'hook' ? hookContext(run, message) : makeContext(run, message));
     if (!run.dead) finish(run, value);
   } catch (error) {
     const unmade = run.durable && !run.aborted && !run.loading ? run.unmade() : null;

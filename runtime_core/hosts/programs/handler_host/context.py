@@ -101,6 +101,29 @@ def make_context(run: Run, message: Message) -> Members:
     return ctx
 
 
+def hook_context(run: Run, message: Message) -> Members:
+    """What a hook gets: it looks and judges."""
+    ctx = Members()
+    ctx.bind("log", _notes(run)["log"])
+    ctx.bind("caller", Surface(message["params"]["caller"]))
+    if "store" in message["methods"]:
+        ctx.bind("store", _stores(run))
+    return ctx
+
+
+def _stores(run: Run) -> Members:
+    def get(store: str, key: str) -> Any:
+        return run.call("store", "get", [store, key])
+
+    def query(store: str, filter: Any = None) -> Any:
+        return run.call("store", "query", [store, filter])
+
+    stores = Members()
+    stores.bind("get", get)
+    stores.bind("query", query)
+    return stores
+
+
 def _notes(run: Run) -> dict[str, Any]:
     def log(text: object) -> None:
         run.note("log", well_formed(str(text)[: run.line_limit]))

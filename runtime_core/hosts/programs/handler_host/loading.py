@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, cast
 
 from .sources import Sources
-from .values import words
+from .values import to_json, words
 
 Handler = Callable[..., Any]
-Form = Literal["handler", "tool", "agent"]
+Form = Literal["handler", "tool", "agent", "hook"]
 Path = Sequence[str | int]
 
 _ASKED: Final = {
@@ -40,6 +40,7 @@ class Loader:
         sys.meta_path.insert(0, self._sources)
         self._loading = loading
         self._modules: dict[str, types.ModuleType] = {}
+        self._hooks: dict[tuple[str, str], Handler] = {}
 
     def load(self, entry: str) -> types.ModuleType:
         """Raises `LoadError` with file and line. Runs outside of every run: a module's state belongs to none."""
@@ -58,6 +59,23 @@ class Loader:
         if reason:
             raise LoadError(f"{entry} has no handler ({reason}): {_ASKED[form]}", "no-handler")
         return _function(module, form, path)
+
+    def hook(self, entry: str, config: Any) -> Handler:
+        """The function ``run`` of a hook, which is made once per process and configuration."""
+        key = entry, to_json(config)
+        if key not in self._hooks:
+            module = self.load(entry)
+            create = getattr(module, "create_hook", None) or getattr(module, "createHook", None)
+            if not callable(create):
+                raise LoadError(f"{entry} has no hook: define create_hook(config)", "no-handler")
+            made = cast("Any", create(config))
+            run = cast("dict[str, Any]", made).get("run") if isinstance(made, dict) else getattr(made, "run", None)
+            if not callable(run):
+                raise LoadError(
+                    f"{entry} has no hook: let create_hook return an object with a function run", "no-handler"
+                )
+            self._hooks[key] = run
+        return self._hooks[key]
 
     def _import(self, entry: str) -> types.ModuleType:
         path = os.path.join(self._root, *entry.split("/"))

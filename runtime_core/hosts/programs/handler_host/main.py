@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
-from .context import Surface, make_context
+from .context import Surface, hook_context, make_context
 from .guard import install
 from .loading import Handler, Loader, LoadError, definition, unusable
 from .output import Console, Output
@@ -115,8 +115,7 @@ class Host:
 
     async def _perform(self, run: Run, message: Message) -> None:
         try:
-            of = message["entry"], message["form"], message["path"]
-            function = contextvars.Context().run(self._loader.function, *of)
+            function = contextvars.Context().run(self._function, message)
             run.is_loading = False
             run.stir()
             value = _call(function, run, message)
@@ -140,6 +139,12 @@ class Host:
                 self._conclude(run, ok=False, error=failure)
             else:
                 run.diverge(unmade, None, failure)
+
+    def _function(self, message: Message) -> Handler:
+        entry, form = message["entry"], message["form"]
+        if form == "hook":
+            return self._loader.hook(entry, message["params"]["config"])
+        return self._loader.function(entry, form, message["path"])
 
     def _finish(self, run: Run, value: object) -> None:
         writer = Writer()
@@ -191,6 +196,9 @@ def _call(function: Handler, run: Run, message: Message) -> Any:
             return function(message["params"], make_context(run, message))
         case "tool":
             return function(make_context(run, message))
+        case "hook":
+            params = message["params"]
+            return function(params["point"], Surface(params["payload"]), hook_context(run, message))
         case _:
             return function(Surface(message["params"]))
 
