@@ -51,15 +51,13 @@ class Desk:
         entry = f"hooks/h{self.count}/{file}"
         (self.root / entry).parent.mkdir(parents=True)
         (self.root / entry).write_text(source)
-        return Hook(f"h{self.count}", entry, language, **{"points": frozenset({"preToolUse"}), **settings})
+        points = settings.pop("points", frozenset[HookPoint]({"preToolUse"}))
+        return Hook(f"h{self.count}", entry, language, points, **settings)
 
     def ask(
         self, *asked: Hook, point: HookPoint = "preToolUse", payload: str = CALL, scope: str = "", who: str = "ann"
     ) -> str | None:
-        stores = {
-            name: Store(name, f"stores/{name}.json", "{id}", {}, shared=name == "docks")
-            for name in ("parcels", "docks")
-        }
+        stores = {name: Store(name, "", "{id}", {}, shared=name == "docks") for name in ("parcels", "docks")}
         bundle = Bundle(self.root, "bench", "1", "r1", {}, {}, {}, hooks=asked, stores=stores)
         self.notes.clear()
         subject = Subject(bundle, scope, who, lambda hook, kind, value: self.notes.append((hook, kind, value)))
@@ -91,7 +89,8 @@ def source(kind: str, ts: str, py: str, before: str = "") -> str:
 
 
 TELLS = (
-    "return { action: 'block', reason: JSON.stringify([point, payload, config, ctx.caller, Object.keys(ctx).sort()]) };",
+    "const members = Object.keys(ctx).sort();\n"
+    "return { action: 'block', reason: JSON.stringify([point, payload, config, ctx.caller, members]) };",
     "import json\nmembers = sorted(vars(ctx))\n"
     "caller = {'userId': ctx.caller.user_id, 'source': ctx.caller['source']}\n"
     "wire = {'toolName': payload.tool_name, 'args': payload['args']}\n"
@@ -139,7 +138,8 @@ def test_the_spellings_of_a_factory(desk: Desk, kind: str) -> None:
         text = "export default { createHook: (config) => ({ run: async () => ({ action: 'block', reason: 'so' }) }) };"
     else:
         text = (
-            "class Guard:\n    def run(self, point, payload, ctx):\n        return {'action': 'block', 'reason': 'so'}\n"
+            "class Guard:\n    def run(self, point, payload, ctx):\n"
+            "        return {'action': 'block', 'reason': 'so'}\n"
             "def createHook(config):\n    return Guard()\n"
         )
     assert str(desk.ask(desk.hook(kind, text))).endswith("blocked this: so")
@@ -261,17 +261,18 @@ def test_a_hook_imports_files_of_its_repository(desk: Desk, kind: str) -> None:
 
 
 def test_a_hook_reaches_neither_network_nor_other_files(desk: Desk, kind: str, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("secret")
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
     body = (
         f"""return (async () => {{
   const seen = [];
-  for (const act of [() => fetch('http://127.0.0.1:9'), async () => Deno.readTextFileSync({dumps(str(tmp_path / "secret"))})])
+  for (const act of [() => fetch('http://127.0.0.1:9'), async () => Deno.readTextFileSync({dumps(str(secret))})])
     try {{ await act(); seen.push('done'); }} catch (error) {{ seen.push(error.name); }}
   return {{ action: 'block', reason: JSON.stringify(seen) }};
 }})();""",
         f"""import json, socket
 seen = []
-for act in (socket.socket, lambda: open({str(tmp_path / "secret")!r})):
+for act in (socket.socket, lambda: open({str(secret)!r})):
     try:
         act()
         seen.append('done')
