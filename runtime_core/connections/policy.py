@@ -1,11 +1,30 @@
-"""Whether a model may make a call of a connection, and what it may see of the result (contract 9.1)."""
+"""Whether a model may make a call of a connection, and what it may see of the result (contract 9.1).
+
+A policy speaks of endpoints, a model writes paths, and there are many ways to write one. So a path is read in every way
+in which some server may read it, and the strictest of what the policy says about these readings counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, cast
+from urllib.parse import parse_qsl, unquote
 
-from runtime_core.repo.policy import Policy, Verdict
+from runtime_core.repo.policy import Endpoint, FieldRestriction, Policy, Threshold, Tier, Verdict
+from runtime_core.wire.json import JsonError, loads
+
+REDACTED: Final = "[redacted]"
+
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_OVERRIDES: Final = frozenset({"x-http-method-override", "x-http-method", "x-method-override"})
+_RANK: Final[Mapping[Tier, int]] = {"allow": 0, "confirm": 1, "review": 2, "never": 3}
+_DECODINGS: Final = 8
+_ELSEWHERE: Final = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|[/\\]{2})", re.IGNORECASE)
+
+Segments = tuple[str, ...]
 
 
 def judge(
@@ -19,12 +38,211 @@ def judge(
 ) -> Verdict:
     """What the policy says about a request that a model selected. ``endpoint`` as the model wrote it, or the path
     template of an operation with its values filled in; ``params`` the query, ``data`` the body. ``shown`` of the
-    verdict holds method, endpoint, params and data.
+    verdict holds method, endpoint, params, data and headers.
     """
-    raise NotImplementedError
+    query = [*(params or {}).items(), *parse_qsl(endpoint.partition("?")[2].partition("#")[0], keep_blank_values=True)]
+    shown = {"method": method.upper(), "endpoint": endpoint}
+    shown |= {
+        name: value
+        for name, value in (("params", params), ("data", data), ("headers", headers))
+        if value not in (None, {})
+    }
+    methods = _methods(method, query, data, headers or {}) - _READING
+    if not methods:
+        return Verdict("allow", shown=shown)
+    readings = None if _ELSEWHERE.match(endpoint) else _readings(endpoint)
+    if readings is None:
+        return Verdict("never", f"{endpoint} is no plain path of the connection, such as /orders/7.", shown)
+    found = [one for name in sorted(methods) for one in _find(policy, name, readings)]
+    if intent == "read" and not (found and all(one.is_read for one in found)):
+        text = f'{method.upper()} {endpoint} may change something: its policy does not declare intent "read" for it.'
+        return Verdict("never", text, shown)
+    verdicts = [_tier(one, query, data) for one in found]
+    tier, reason = max(verdicts, key=lambda verdict: _RANK[verdict[0]], default=("allow", None))
+    return Verdict(tier, reason, shown)
 
 
 def restrict(policy: Policy, data: Any, roles: Sequence[str] = ()) -> tuple[Any, Sequence[str]]:
     """A result as a model may see it, and the names of the fields that were taken out or masked
-    (``fields_stripped``)."""
-    raise NotImplementedError
+    (``fields_stripped``). A restricted field is looked for at any depth, whatever entity holds it.
+    """
+    rules = [
+        (tuple(map(_plain, rule.field.split("."))), rule)
+        for rule in policy.restrictions
+        if rule.policy != "role_gated" or not set(roles) & set(rule.allowed_roles)
+    ]
+    stripped: dict[str, None] = {}
+    return _restricted(data, (), rules, stripped) if rules else data, list(stripped)
+
+
+# Methods and paths ---------------------------------------------------------------------------------------------------
+
+
+def _methods(method: str, query: Sequence[tuple[str, Any]], data: object, headers: Mapping[str, Any]) -> frozenset[str]:
+    """The methods a server may take the request for: some take another one from a header, the query or the body."""
+    named = [value for name, value in headers.items() if name.strip().lower() in _OVERRIDES]
+    fields = [*query, *(cast("Mapping[str, Any]", data).items() if isinstance(data, Mapping) else ())]
+    named += [value for name, value in fields if _plain(name) == "_method"]
+    return frozenset(str(one).strip().upper() for one in (method, *named))
+
+
+def _readings(endpoint: str) -> frozenset[tuple[Segments, bool]] | None:
+    """The paths an endpoint may be read as, and whether letters are taken as they are; None if it cannot be told."""
+    found: set[tuple[Segments, bool]] = set()
+    text = endpoint
+    for _ in range(_DECODINGS):
+        path = re.split(r"[?#]", text, maxsplit=1)[0]
+        slashed = path.replace("\\", "/")
+        wide = unicodedata.normalize("NFKC", slashed)
+        for segments in {_segments(one) for one in (path, slashed, wide, re.sub(r";[^/]*", "", wide))}:
+            for reading in (segments, _resolved(segments), tuple(filter(None, segments))):
+                found |= {(reading, True), (tuple(name for one in reading if (name := _plain(one))), False)}
+        decoded = unquote(path)
+        if decoded == path:
+            return frozenset(found)
+        text = decoded
+    return None
+
+
+def _segments(path: str) -> Segments:
+    return tuple(path.strip("/").split("/"))
+
+
+def _resolved(segments: Segments) -> Segments:
+    """Without empty segments, ``.`` and ``..``."""
+    kept: list[str] = []
+    for segment in segments:
+        if segment == "..":
+            del kept[-1:]
+        elif segment not in ("", "."):
+            kept.append(segment)
+    return tuple(kept)
+
+
+def _plain(name: str) -> str:
+    """A name as it is read by whoever does not look at case, width, spaces and characters that are not shown."""
+    letters = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(letter for letter in letters if unicodedata.category(letter)[0] not in "CZ")
+
+
+def _find(policy: Policy, method: str, readings: frozenset[tuple[Segments, bool]]) -> Iterator[Endpoint]:
+    """For each reading the endpoints that fit it best: exact ones before templates, more words before fewer."""
+    known = [one for one in policy.endpoints.values() if one.method == method]
+    for segments, is_exact in readings:
+        fits = [
+            (wildness, one)
+            for one in known
+            if (wildness := _wildness(one.path, segments, is_exact=is_exact)) is not None
+        ]
+        best = min((wildness for wildness, _ in fits), default=None)
+        yield from (one for wildness, one in fits if wildness == best)
+
+
+def _wildness(template: str, segments: Segments, *, is_exact: bool) -> tuple[int, ...] | None:
+    """How much of each segment is a placeholder (0 none, 1 some of it, 2 all); None if the template does not fit."""
+    parts = _segments(template)
+    if len(parts) != len(segments):
+        return None
+    wildness: list[int] = []
+    for part, segment in zip(parts, segments, strict=True):
+        words = re.split(r"\{[^{}]*\}", unquote(part))
+        words = words if is_exact else [_plain(word) for word in words]
+        if re.fullmatch(".*".join(map(re.escape, words)), segment, re.DOTALL) is None:
+            return None
+        wildness.append(0 if len(words) == 1 else 1 if any(words) else 2)
+    return tuple(wildness)
+
+
+# Thresholds ----------------------------------------------------------------------------------------------------------
+
+
+def _tier(endpoint: Endpoint, query: Sequence[tuple[str, Any]], data: object) -> tuple[Tier, str | None]:
+    tier, reason = endpoint.tier, endpoint.reason
+    for limit in endpoint.thresholds:
+        if _RANK[limit.escalate] > _RANK[tier] and any(map(_above(limit.above), _values(limit, query, data))):
+            tier, reason = limit.escalate, f"{limit.field} is more than {limit.above}, or cannot be compared with it."
+    return tier, reason
+
+
+class _Unreadable:
+    """What no path leads into, though what is looked for may be in it."""
+
+
+def _values(limit: Threshold, query: Sequence[tuple[str, Any]], data: object) -> Iterator[object]:
+    first, *rest = parts = limit.field.split(".")
+    if first in ("params", "query"):
+        yield from _in_query(query, rest)
+    elif first in ("body", "data"):
+        yield from _leaves(data, rest)
+    else:
+        yield from _in_query(query, parts)
+        yield from _leaves(data, parts)
+
+
+def _in_query(query: Sequence[tuple[str, Any]], parts: Sequence[str]) -> Iterator[object]:
+    for name, value in query:
+        yield from _leaves({name: value}, parts)
+
+
+def _leaves(value: object, parts: Sequence[str]) -> Iterator[object]:
+    """Every value the path leads to; lists on the way are gone through, text that is JSON is read."""
+    if isinstance(value, list):
+        rest = parts[1:] if parts and parts[0].isdigit() else parts
+        for item in cast("list[object]", value):
+            yield from _leaves(item, rest)
+    elif isinstance(value, Mapping) and parts:
+        for name, inner in cast("Mapping[str, object]", value).items():
+            for depth in range(1, len(parts) + 1):
+                if _plain(re.sub(r"\[([^\]]*)\]", r".\1", name)) == _plain(".".join(parts[:depth])):
+                    yield from _leaves(inner, parts[depth:])
+    elif isinstance(value, str) and parts:
+        yield from _leaves(_parsed(value), parts)
+    elif isinstance(value, _Unreadable) or not parts:
+        yield value
+
+
+def _parsed(text: str) -> object:
+    try:
+        value = loads(text)
+    except JsonError:
+        return _Unreadable()
+    return _Unreadable() if isinstance(value, str) else value
+
+
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def _above(limit: Decimal) -> Callable[[object], bool]:
+    def is_above(value: object) -> bool:
+        text = str(value).strip() if isinstance(value, int | float | str) and not isinstance(value, bool) else ""
+        try:
+            return _NUMBER.fullmatch(text) is None or Decimal(text) > limit
+        except InvalidOperation:
+            return True
+
+    return is_above
+
+
+# Results -------------------------------------------------------------------------------------------------------------
+
+
+def _restricted(
+    value: object, at: Segments, rules: Sequence[tuple[Segments, FieldRestriction]], stripped: dict[str, None]
+) -> object:
+    if isinstance(value, list):
+        items: list[object] = []
+        for item in cast("list[object]", value):  # one frame a level: a comprehension would be another
+            items.append(_restricted(item, at, rules, stripped))
+        return items
+    if not isinstance(value, Mapping):
+        return value
+    kept: dict[str, object] = {}
+    for name, inner in cast("Mapping[str, object]", value).items():
+        path = (*at, _plain(name))
+        met = [rule for field, rule in rules if path[-len(field) :] == field]
+        stripped |= {rule.field: None for rule in met}
+        if not met:
+            kept[name] = _restricted(inner, path, rules, stripped)
+        elif all(rule.policy == "retrieve_but_redact" for rule in met):
+            kept[name] = REDACTED
+    return kept

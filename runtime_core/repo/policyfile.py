@@ -164,7 +164,9 @@ def _limit(value: object) -> object:
 
 def _tier(value: object) -> object:
     if value is False:
-        raise ValueError("false is not accepted here, because it might be read as a promise that nothing is asked")
+        raise ValueError("false is not accepted here, because nothing in this file can switch a question off")
+    if value is not True and value not in ("review", "never"):
+        raise ValueError('This should be true, "review" or "never"')
     return value
 
 

@@ -1,0 +1,172 @@
+"""`connections/<name>/policy.json`: contract 9.1 and decision 31."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime_core.repo.policy import Endpoint, FieldRestriction, Policy, Threshold
+from runtime_core.repo.policyfile import load_policy
+from runtime_core.repo.report import Report
+
+_FOLDER = "connections/crm"
+_FULL: dict[str, Any] = {
+    "_comment": "kept out",
+    "endpoints": {
+        "POST /shipments": {
+            "returns": ["Shipment"],
+            "confirm": True,
+            "reason": "Creates a shipment",
+            "thresholds": [{"field": "body.value_eur", "above": 5000, "escalate": "review"}],
+        },
+        "delete /shipments/{id}": {"returns": [], "confirm": "never"},
+        "POST /search": {"intent": "read", "returns": ["Hit"]},
+    },
+    "fieldRestrictions": [
+        {"entity": "Shipper", "field": "tax_id", "policy": "never_retrieve", "sensitivity": "pii"},
+        {"entity": "Shipper", "field": "rate", "policy": "role_gated", "allowedRoles": ["finance"], "group": "money"},
+    ],
+    "rowScoping": {"Shipment": {"type": "field_match"}},
+    "delegations": {"enabled": True, "maxDurationDays": 7, "escalateConfirm": True},
+    "alternativeLookups": [{"restrictedField": "tax_id", "alternative": "Ask."}],
+}
+
+
+def _load(root: Path, text: str, file: str = "policy.json") -> tuple[Policy | None, Report]:
+    folder = root / _FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(text)
+    report = Report()
+    return load_policy(root, _FOLDER, report), report
+
+
+def test_a_whole_policy(tmp_path: Path) -> None:
+    policy, report = _load(tmp_path, json.dumps(_FULL))
+    assert not report.problems
+    assert policy is not None
+    assert policy.endpoints == {
+        "POST /shipments": Endpoint(
+            "POST",
+            "/shipments",
+            "confirm",
+            reason="Creates a shipment",
+            returns=("Shipment",),
+            thresholds=(Threshold("body.value_eur", Decimal(5000), "review"),),
+        ),
+        "delete /shipments/{id}": Endpoint("DELETE", "/shipments/{id}", "never"),
+        "POST /search": Endpoint("POST", "/search", is_read=True, returns=("Hit",)),
+    }
+    assert policy.restrictions == (
+        FieldRestriction("Shipper", "tax_id", "never_retrieve", sensitivity="pii"),
+        FieldRestriction("Shipper", "rate", "role_gated", allowed_roles=("finance",)),
+    )
+    assert policy.row_scoping == _FULL["rowScoping"]
+    assert policy.delegations == _FULL["delegations"]
+    assert policy.alternative_lookups == _FULL["alternativeLookups"]
+
+
+def test_a_connection_without_a_policy_has_an_empty_one(tmp_path: Path) -> None:
+    report = Report()
+    assert load_policy(tmp_path, _FOLDER, report) == Policy()
+    assert not report.problems
+
+
+def test_a_limit_keeps_its_digits(tmp_path: Path) -> None:
+    above = "0.10000000000000000000000000001"
+    text = (
+        f'{{"endpoints": {{"POST /x": {{"thresholds": [{{"field": "a", "above": {above}, "escalate": "never"}}]}}}}}}'
+    )
+    policy, _ = _load(tmp_path, text)
+    assert policy is not None
+    assert policy.endpoints["POST /x"].thresholds[0].above == Decimal(above)
+
+
+def _endpoint(**given: Any) -> dict[str, Any]:
+    return {"endpoints": {"POST /x": given}}
+
+
+_LIMIT = {"field": "body.n", "above": 1, "escalate": "review"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "key", "words"),
+    [
+        (_endpoint(confirm=False), "endpoints.POST /x.confirm", "leave it out"),
+        (_endpoint(confirm="ask"), "endpoints.POST /x.confirm", '"review" or "never"'),
+        (_endpoint(confirm=1), "endpoints.POST /x.confirm", '"review" or "never"'),
+        (_endpoint(confirm=None), "endpoints.POST /x.confirm", '"review" or "never"'),
+        (_endpoint(confrim="never"), "endpoints.POST /x.confrim", '"confirm"'),
+        (_endpoint(Confirm="never"), "endpoints.POST /x.Confirm", '"confirm"'),
+        (_endpoint(intent="reads"), "endpoints.POST /x.intent", '"read"'),
+        (_endpoint(thresholds=_LIMIT), "endpoints.POST /x.thresholds", "list"),
+        (_endpoint(thresholds=[{**_LIMIT, "escalate": "confirm"}]), "escalate", '"never"'),
+        (_endpoint(thresholds=[{**_LIMIT, "above": "1"}]), "above", "number"),
+        (_endpoint(thresholds=[{**_LIMIT, "above": True}]), "above", "number"),
+        (_endpoint(thresholds=[{"field": "a", "escalate": "never"}]), "above", "required"),
+        ({"endpoints": {"POST": {}}}, "endpoints.POST", "no endpoint"),
+        ({"endpoints": {"POST x": {}}}, "endpoints.POST x", "slash"),
+        ({"endpoints": {"FETCH /x": {}}}, "endpoints.FETCH /x", "no method"),
+        ({"endpoints": {"POST /x?a=1": {}}}, "endpoints.POST /x?a=1", "query"),
+        ({"endpoints": {"POST /x/:id": {}}}, "endpoints.POST /x/:id", "placeholder"),
+        ({"endpoints": {"POST /x/*": {}}}, "endpoints.POST /x/*", "placeholder"),
+        ({"endpoints": []}, "endpoints", "METHOD /path"),
+        ({"endpoint": {}}, "endpoint", '"endpoints"'),
+        ({"field_restrictions": []}, "field_restrictions", '"fieldRestrictions"'),
+        ({"fieldRestrictions": [{"entity": "A", "field": "b", "policy": "hide"}]}, "policy", "never_retrieve"),
+    ],
+)
+def test_what_is_wrong_makes_the_connection_unavailable(
+    tmp_path: Path, policy: dict[str, Any], key: str, words: str
+) -> None:
+    loaded, report = _load(tmp_path, json.dumps(policy))
+    assert loaded is None
+    assert not report.failed
+    first, last = report.problems[0], report.problems[-1]
+    assert (first.file, first.severity) == (f"{_FOLDER}/policy.json", "warning")
+    assert key in (first.key or "")
+    assert words in f"{first.message} {first.remedy}"
+    assert "unavailable" in last.message
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"endpoints": {}, "endpoints": {}}', '{"endpoints": {"POST /x": NaN}}']
+)
+def test_a_file_that_cannot_be_read_makes_the_connection_unavailable(tmp_path: Path, text: str) -> None:
+    loaded, report = _load(tmp_path, text)
+    assert loaded is None
+    assert not report.failed
+
+
+def test_what_is_no_file_makes_the_connection_unavailable(tmp_path: Path) -> None:
+    (tmp_path / _FOLDER / "policy.json").mkdir(parents=True)
+    assert load_policy(tmp_path, _FOLDER, Report()) is None
+
+
+def test_a_link_that_leads_nowhere_makes_the_connection_unavailable(tmp_path: Path) -> None:
+    (tmp_path / _FOLDER).mkdir(parents=True)
+    (tmp_path / _FOLDER / "policy.json").symlink_to(tmp_path / "gone.json")
+    assert load_policy(tmp_path, _FOLDER, Report()) is None
+
+
+def test_the_older_name_is_read_with_a_warning(tmp_path: Path) -> None:
+    policy, report = _load(tmp_path, json.dumps(_FULL), "access.json")
+    assert policy is not None
+    assert len(policy.endpoints) == 3
+    assert ["access.json" in problem.message for problem in report.problems] == [True]
+
+
+def test_the_newer_name_goes_before_the_older_one(tmp_path: Path) -> None:
+    _load(tmp_path, json.dumps(_FULL), "access.json")
+    policy, report = _load(tmp_path, "{}")
+    assert policy == Policy()
+    assert [problem.file for problem in report.problems] == [f"{_FOLDER}/access.json"]
+
+
+def test_a_name_in_capitals_is_a_policy_too(tmp_path: Path) -> None:
+    policy, _ = _load(tmp_path, json.dumps(_FULL), "Policy.JSON")
+    assert policy is not None
+    assert policy.endpoints
