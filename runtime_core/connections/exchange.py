@@ -1,0 +1,184 @@
+"""One HTTP exchange: sends, follows redirects within an origin, reads up to a limit, says what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Final, cast
+
+if TYPE_CHECKING:
+    import httpx
+
+RESPONSE_LIMIT: Final = 10 * 1024 * 1024
+"""Bytes of a body, unpacked."""
+_CONNECT_S: Final = 10.0
+_REDIRECTS: Final = 5
+
+
+class ExchangeFailed(Exception):  # noqa: N818
+    """No answer; the message is a clause that follows a host's name. ``is_sent`` False: nothing was sent."""
+
+    def __init__(self, code: str, message: str, *, is_sent: bool = True) -> None:
+        super().__init__(message)
+        self.code = code
+        self.is_sent = is_sent
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    reason: str
+    content_type: str
+    text: str
+    retry_after: str | None = None
+
+
+class Exchanges:
+    """Holds the connections that are kept open; belongs to the loop that first sends something."""
+
+    def __init__(self) -> None:
+        self._client: asyncio.Task[httpx.AsyncClient] | None = None
+
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, query: Mapping[str, str]
+    ) -> Answer:
+        """Send a request; ``query`` is added to its URL, and to that of a redirect. Raises `ExchangeFailed`."""
+        import httpx
+
+        client = await self._opened()
+        coded = {name.encode(): value.encode() for name, value in headers.items()}
+        try:
+            request = client.build_request(method, url, headers=coded, content=content)
+            request.url = request.url.copy_merge_params(query) if query else request.url
+            for _ in range(_REDIRECTS + 1):
+                response = await client.send(request, stream=True)
+                try:
+                    if response.next_request is None:
+                        return await _read(response)
+                finally:
+                    await response.aclose()
+                request = _followed(request, response.next_request, query)
+        except httpx.HTTPError as error:
+            raise _failure(error) from None
+        except httpx.InvalidURL as error:
+            raise ExchangeFailed("invalid-params", f"cannot be asked so: {error}", is_sent=False) from None
+        raise ExchangeFailed("redirected", f"redirects more than {_REDIRECTS} times")
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await (await self._client).aclose()
+
+    async def _opened(self) -> httpx.AsyncClient:
+        if self._client is None:
+            self._client = asyncio.create_task(asyncio.to_thread(_new_client), name="open the HTTP client")
+        return await asyncio.shield(self._client)
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+def _new_client() -> httpx.AsyncClient:
+    import httpx
+
+    no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
+    return httpx.AsyncClient(
+        verify=_certificates(),
+        timeout=httpx.Timeout(None, connect=_CONNECT_S),
+        cookies=no_cookies,
+        headers={"User-Agent": "operator-inbox"},
+    )
+
+
+def _followed(request: httpx.Request, following: httpx.Request, query: Mapping[str, str]) -> httpx.Request:
+    """The next request of a redirect that stays within the origin; credentials never go to another one."""
+    here, there = request.url, following.url
+    if (here.scheme, here.host, here.port) != (there.scheme, there.host, there.port) or there.userinfo:
+        target = f"{there.scheme}://{there.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+        raise ExchangeFailed(
+            "redirected",
+            f"redirects to {target}, and a request with credentials does not follow to another origin. If that is "
+            "where it has to go, change baseUrl",
+        )
+    missing = {name: value for name, value in query.items() if name not in there.params}
+    following.url = there.copy_merge_params(missing) if missing else there
+    return following
+
+
+async def _read(response: httpx.Response) -> Answer:
+    size, parts = 0, list[bytes]()
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > RESPONSE_LIMIT:
+            raise ExchangeFailed(
+                "response-too-large",
+                f"answered with more than {RESPONSE_LIMIT // 1024 // 1024} MB. Ask for less at a time",
+            )
+        parts.append(part)
+    charset = response.charset_encoding or "utf-8"
+    try:
+        text = b"".join(parts).decode(charset, "replace")
+    except LookupError:
+        text = b"".join(parts).decode("utf-8", "replace")
+    headers = response.headers
+    return Answer(
+        response.status_code,
+        response.reason_phrase,
+        headers.get("content-type", "").partition(";")[0].strip().lower(),
+        text,
+        headers.get("retry-after"),
+    )
+
+
+def _failure(error: httpx.HTTPError) -> ExchangeFailed:
+    import httpx
+
+    causes = list(_causes(error))
+    if isinstance(error, httpx.ConnectTimeout):
+        return ExchangeFailed("timeout", f"could not be reached within {_CONNECT_S:g} s", is_sent=False)
+    if isinstance(error, httpx.ConnectError | httpx.ProxyError):
+        return ExchangeFailed("unreachable", _unreachable(error, causes), is_sent=False)
+    if isinstance(error, httpx.TimeoutException):
+        return ExchangeFailed("timeout", "did not answer in time")
+    if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
+        return ExchangeFailed(
+            "unreachable", "closed the connection before it had answered; the request may have arrived"
+        )
+    if isinstance(error, httpx.DecodingError):
+        return ExchangeFailed("unreachable", "sent an answer that cannot be unpacked")
+    return ExchangeFailed("unreachable", f"could not be asked ({type(error).__name__})")
+
+
+def _unreachable(error: BaseException, causes: list[BaseException]) -> str:
+    for cause in causes:
+        if isinstance(cause, socket.gaierror):
+            return "is not known: its name could not be looked up. Check baseUrl and the network"
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"has a certificate that is not accepted: {cause.verify_message}"
+        if isinstance(cause, ssl.SSLError):
+            return f"does not speak TLS as expected ({cause.reason or 'handshake failed'}). Check http:// or https://"
+        if isinstance(cause, ConnectionRefusedError):
+            return "refuses connections. Check that the system runs, and the port in baseUrl"
+    text = next((cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror), str(error))
+    return f"cannot be reached: {text or type(error).__name__}"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    waiting, seen = [error], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [cause for cause in (one.__cause__, one.__context__) if cause is not None]
+        if isinstance(one, BaseExceptionGroup):
+            waiting += cast("tuple[BaseException, ...]", one.exceptions)

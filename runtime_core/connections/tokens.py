@@ -1,0 +1,79 @@
+"""Access tokens for client credentials (RFC 6749 section 4.4): asked for once, kept in memory until they expire."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, cast
+from urllib.parse import quote, urlencode
+
+from runtime_core.connections.credentials import Grant
+from runtime_core.wire.json import JsonError, loads
+
+_EARLY_S: Final = 30.0
+"""So long before its end a token is replaced, but at most half of its life."""
+_DEFAULT_LIFE_S: Final = 300.0
+
+
+class TokenRefused(Exception):  # noqa: N818
+    """A token endpoint that gave none; the message is a sentence without secrets."""
+
+
+class Post(Protocol):
+    async def __call__(self, url: str, headers: dict[str, str], form: bytes) -> tuple[int, str]:
+        """Send a form; the status and the text of the answer."""
+        ...
+
+
+@dataclass(slots=True)
+class _Kept:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    token: str | None = field(default=None, repr=False)
+    until: float = 0.0
+
+
+class Tokens:
+    """The tokens of one runtime, one for each grant."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Grant, _Kept] = {}
+
+    async def get(self, grant: Grant, post: Post, *, refused: str | None = None) -> str:
+        """A token that is not ``refused``. Callers that come at the same time share one request.
+
+        Raises `TokenRefused`, and what ``post`` raises.
+        """
+        kept = self._kept.setdefault(grant, _Kept())
+        async with kept.lock:
+            if kept.token is None or kept.token == refused or time.monotonic() >= kept.until:
+                kept.token, life_s = await _ask(grant, post)
+                kept.until = time.monotonic() + life_s - min(_EARLY_S, life_s / 2)
+            return kept.token
+
+
+async def _ask(grant: Grant, post: Post) -> tuple[str, float]:
+    form = {"grant_type": "client_credentials"}
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+    if grant.scope:
+        form["scope"] = grant.scope
+    if grant.audience:
+        form["audience"] = grant.audience
+    if grant.in_body:
+        form |= {"client_id": grant.client_id, "client_secret": grant.client_secret}
+    else:
+        pair = f"{quote(grant.client_id, safe='')}:{quote(grant.client_secret, safe='')}"
+        headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    status, text = await post(grant.token_url, headers, urlencode(form).encode())
+    try:
+        answer: Any = loads(text)
+    except JsonError:
+        answer = None
+    reply = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    token = reply.get("access_token")
+    if not 200 <= status < 300 or not isinstance(token, str) or not token:
+        why = reply.get("error_description") or reply.get("error") or text[:200] or "nothing"
+        raise TokenRefused(f"the token endpoint answered {status}: {why}. Check clientId and clientSecret.")
+    life = reply.get("expires_in")
+    return token, float(life) if isinstance(life, int | float) and life > 0 else _DEFAULT_LIFE_S
