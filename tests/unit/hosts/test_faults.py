@@ -69,6 +69,8 @@ UNREADABLE = [
     ("py", "class Odd(Exception):\n        def __str__(self): raise ValueError('no')\n    raise Odd()", "Odd"),
     ("py", "class Odd(Exception):\n        def __str__(self): raise SystemExit(1)\n    raise Odd()", "Odd"),
     ("py", "class Odd(Exception):\n        @property\n        def code(self): raise ValueError('no')\n    raise Odd('words')", "Odd"),
+    ("py", "class Odd(Exception):\n        def __getattribute__(self, name): raise SystemExit(1)\n    raise Odd()", "Odd"),
+    ("py", "class M(type):\n        @property\n        def __name__(cls): raise ValueError('no')\n    class Odd(Exception, metaclass=M): pass\n    raise Odd()", "Odd"),
     ("py", "class Odd(Exception): pass\n    e = Odd('words'); e.code = type('C', (), {'__str__': None})(); raise e", "Odd"),
 ]  # fmt: skip
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, cast
 
 from .sources import Sources
-from .values import to_json, words
+from .values import class_name, to_json, words
 
 Handler = Callable[..., Any]
 Form = Literal["handler", "tool", "agent", "hook"]
@@ -101,16 +101,16 @@ class Loader:
                 sys.modules[name] = package
 
     def _describe(self, error: BaseException) -> str:
-        if isinstance(error, SyntaxError) and error.filename:
-            place = f"{error.filename}:{error.lineno}"
-            text = error.msg
+        if issubclass(type(error), SyntaxError) and (syntax := cast("SyntaxError", error)).filename:
+            place = f"{syntax.filename}:{syntax.lineno}"
+            text = syntax.msg
         else:
-            frames = traceback.extract_tb(error.__traceback__)
+            frames = traceback.extract_tb(sys.exc_info()[2])
             own = [frame for frame in frames if frame.filename.startswith(self._root + os.sep)]
             place = f"{own[-1].filename}:{own[-1].lineno}" if own else ""
             text = words(error)
         at = f" at {place.removeprefix(self._root + os.sep)}" if place else ""
-        return f"{type(error).__name__}{text and ': '}{text}{at}"
+        return f"{class_name(error)}{text and ': '}{text}{at}"
 
 
 def definition(module: types.ModuleType, form: Form) -> Any:

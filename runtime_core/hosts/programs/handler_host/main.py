@@ -131,7 +131,7 @@ class Host:
         except BaseException as error:
             unmade = run.unmade() if run.durable and not run.is_aborted and not run.is_loading else None
             run.is_loading = False
-            extra = {"code": "handler-exit"} if isinstance(error, SystemExit | KeyboardInterrupt) else {}
+            extra = {"code": "handler-exit"} if issubclass(type(error), SystemExit | KeyboardInterrupt) else {}
             failure = {**error_out(error), **extra}
             if run.is_dead:
                 return

@@ -16,11 +16,16 @@ SAFE_INTEGER = 2**53
 
 
 class CompositeCallError(Exception):
-    """A child call failed; ``code`` says how."""
+    """A child call failed; ``code`` says how. ``toolName`` or ``agentName`` is there in the spelling of Python too."""
+
+    name = "CompositeCallError"
 
     def __init__(self, code: str, message: str, **fields: Any) -> None:
         super().__init__(message)
         self.code = code
+        self.message = message
+        self.tool_name = fields.get("toolName")
+        self.agent_name = fields.get("agentName")
         vars(self).update(fields)
 
 
@@ -248,12 +253,24 @@ def well_formed(text: str) -> str:
 
 def error_out(error: BaseException, *, stack: bool = True) -> dict[str, Any]:
     """What can be read of an error; one that raises when it is asked is told by its class."""
-    name = type(error).__name__
-    trace = {"stack": well_formed("".join(traceback.format_exception(error)))[-4000:]} if stack else {}
+    trace = _trace(error) if stack else {}
     try:
         return _fields(error) | trace
     except BaseException:
+        name = class_name(error)
         return {"name": name, "message": name} | trace
+
+
+def class_name(error: BaseException) -> str:
+    """The name of its class, whatever that class or its metaclass makes of attributes."""
+    return type.__dict__["__name__"].__get__(type(error))
+
+
+def _trace(error: BaseException) -> dict[str, str]:
+    try:
+        return {"stack": well_formed("".join(traceback.format_exception(error)))[-4000:]}
+    except BaseException:
+        return {}
 
 
 def words(error: BaseException) -> str:
@@ -265,7 +282,7 @@ def words(error: BaseException) -> str:
 
 
 def _fields(error: BaseException) -> dict[str, Any]:
-    name = error.name if isinstance(error, CallError) else type(error).__name__
+    name = error.name if isinstance(error, CallError) else class_name(error)
     out: dict[str, Any] = {"name": name, "message": well_formed(_message(error) or name)}
     code = getattr(error, "code", None)
     if code is not None:
