@@ -32,6 +32,9 @@ from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.repo.trust import needs
 from runtime_core.repo.versions import Versions
 from runtime_core.tools.base import Toolbox
+from runtime_core.tools.documents import Documents
+from runtime_core.tools.stores import StoreTools
+from runtime_core.tools.web import WebTools
 from runtime_core.wire.codes import RuntimeFault, no_session
 from runtime_core.wire.json import JsonText, dumps
 from runtime_core.wire.runs import PauseRow, RunRow
@@ -99,7 +102,9 @@ class Runtime:
         self._changes = Changes(self._journal, self._is_code_changed)
         await self._changes.start()
         self._definitions = Definitions(HandlerHosts(self._data / "hosts", self._handler_log.stray))
-        toolbox = Toolbox(())
+        self._documents = Documents(self._journal)
+        store_tools = StoreTools(self._documents)
+        toolbox = Toolbox((store_tools, WebTools(self._secrets)))
         self._engine = Engine(
             self._journal,
             self._hosts,
@@ -112,7 +117,7 @@ class Runtime:
             definitions=self._definitions,
             command_homes=self._hosts.command_homes,
             toolbox=toolbox,
-            members={},
+            members={"store": store_tools.member},
         )
         shelf = self._engine.shelf
         self._reading = Reading(self._journal, shelf)

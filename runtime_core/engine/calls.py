@@ -8,26 +8,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
-from runtime_core.agents.loop import OutcomeUnknown, SubagentFailed, run_subagent
-from runtime_core.agents.turns import Model, ModelUnusable
+from runtime_core.agents.loop import OutcomeUnknown
+from runtime_core.agents.turns import Model
+from runtime_core.engine.agent_calls import subagent
 from runtime_core.engine.failures import CallFailed, HandlerFailed, tool_failed
-from runtime_core.engine.frames import (
-    MAX_AGENT_LEVELS,
-    MAX_TOOL_DEPTH,
-    InlineFrame,
-    Origin,
-    Outcome,
-    Place,
-)
+from runtime_core.engine.frames import MAX_TOOL_DEPTH, InlineFrame, Origin, Outcome, Place
+from runtime_core.engine.hooks import Hooks
 from runtime_core.engine.losses import LOST_LIMIT
 from runtime_core.engine.shell import CommandRefused, Shell
 from runtime_core.engine.surface import Surface
 from runtime_core.hosts.base import HandlerCall, HandlerFailure, NoteKind
 from runtime_core.repo.bundle import Agent, Effect, Tool
 from runtime_core.spans.book import SpanBook
-from runtime_core.tools.base import Caller, Member, MemberCall, MemberRefused, ReadyTool, ToolFailed
+from runtime_core.tools.base import Caller, Member, MemberCall, MemberRefused, Prepare, ReadyTool, ToolFailed
+from runtime_core.tools.chat import CALL_SUBAGENT
 from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import CallKind, slot
+from runtime_core.wire.stores import StoreWrite
 
 OwnRun = Callable[[Place, JsonText], Awaitable[JsonText]]
 """Runs a durable tool as a run of its own and returns its result. Raises `CallFailed` (decision 10)."""
@@ -43,6 +40,7 @@ class Calls:
     own_run: OwnRun
     shell: Shell
     surface: Surface
+    hooks: Hooks
     members: Mapping[str, Member]
 
     async def perform(self, place: Place, call: HandlerCall) -> Outcome:
@@ -50,20 +48,20 @@ class Calls:
         if call.kind == "tool":
             return await self.tool(place, call)
         if call.kind == "exec":
-            return await self._traced(place, call.seq, "exec", "exec", call.args, partial(self.shell.run, call.args))
+            return await self.traced(place, call.seq, "exec", "exec", call.args, partial(self.shell.run, call.args))
         if (member := self.members.get(call.kind)) is not None:
             asked = MemberCall(self._caller(place, call.seq), place.tool.name, place.tool.may_write)
-            return await self._traced(
+            return await self.traced(
                 place, call.seq, call.kind, call.name, call.args, partial(member, call.args, asked)
             )
-        return await self._traced(
+        return await self.traced(
             place, call.seq, "subagent", call.name, call.args, partial(self._subagent, place, call)
         )
 
     async def tool(self, place: Place, call: HandlerCall) -> Outcome:
-        return await self._traced(place, call.seq, "tool", call.name, call.args, partial(self._tool, place, call))
+        return await self.traced(place, call.seq, "tool", call.name, call.args, partial(self._tool, place, call))
 
-    async def _traced(
+    async def traced(
         self,
         place: Place,
         number: int,
@@ -72,6 +70,7 @@ class Calls:
         given: JsonText,
         work: Callable[[], Awaitable[JsonText]],
     ) -> Outcome:
+        """Do the work of a call and keep its span. Raises `OutcomeUnknown`."""
         at = slot(place.path, number)
         self.spans.start(at, kind, name, given)
         try:
@@ -108,14 +107,20 @@ class Calls:
         _check_depth(place, tool.name)
         self._check(tool, params)
 
+    def prepared(self, place: Place, call: HandlerCall, tool: ReadyTool, prepare: Prepare) -> StoreWrite:
+        """What a tool that only writes a store is to write. Raises `CallFailed`."""
+        self.check_ready(place, tool, call.args)
+        try:
+            return prepare(call.args, self._caller(place, call.seq))
+        except ToolFailed as failed:
+            raise _ready_failed(tool, failed) from None
+
     async def _use(self, tool: ReadyTool, params: JsonText, caller: Caller) -> JsonText:
         try:
             async with asyncio.timeout(tool.timeout_s):
                 return await tool.call(params, caller)
         except ToolFailed as failed:
-            cause = {"name": "ToolExecutionError", "message": failed.message, "code": failed.code}
-            text = f'Tool "{tool.name}" failed: {failed.message}'
-            raise CallFailed("execution-failed", text, tool=tool.name, cause=cause) from None
+            raise _ready_failed(tool, failed) from None
         except TimeoutError:
             text = f'Tool "{tool.name}" failed: it did not finish within {tool.timeout_s:g} s.'
             raise CallFailed("execution-failed", text, tool=tool.name) from None
@@ -127,6 +132,7 @@ class Calls:
             scope=origin.scope,
             who=self.surface.who,
             note=lambda kind, value: origin.note(place, cast("NoteKind", kind), value),
+            subagent=partial(subagent, self, place, number, agent),
             session_id=run,
             call_id=f"{run}/{slot(place.path, number)}" if run is not None else None,
             context=self.surface.context,
@@ -195,82 +201,24 @@ class Calls:
             )
 
     async def _subagent(self, place: Place, call: HandlerCall) -> JsonText:
-        name = call.name
-        agent = self._agent(place, name)
-        task, given = _subagent_args(call.args, name)
-        at = replace(place, names=(*place.names, name))
-        caller = _AgentCaller(self, agent, at, call.seq)
-        offer = partial(self.surface.tools, agent, at)
-        try:
-            return dumps(await run_subagent(agent, task, given, self.model(), caller.call, offer))
-        except (SubagentFailed, ModelUnusable) as failed:
-            raise CallFailed("subagent-failed", str(failed), agent=name) from None
+        task, given = _subagent_args(call.args, call.name)
+        return dumps(await subagent(self, place, call.seq, None, call.name, task, given))
 
-    def _agent(self, place: Place, name: str) -> Agent:
-        if name not in place.tool.subagents:
-            raise CallFailed(
-                "subagent-undeclared",
-                f'Tool "{place.tool.name}" calls the subagent "{name}" without declaring it: '
-                f'add "{name}" to uses.subagents in its tool.json.',
-                agent=name,
-            )
-        agent = self.origin.bundle.agents.get(name)
-        if agent is None:
-            raise CallFailed(
-                "subagent-unknown", f'The repository {self.origin.bundle.name} has no agent "{name}".', agent=name
-            )
-        if place.levels >= MAX_AGENT_LEVELS:
-            raise CallFailed(
-                "depth-exceeded",
-                f"Subagents call each other at most {MAX_AGENT_LEVELS} levels deep; "
-                f"this would be one more: {' > '.join((*place.names, name))}.",
-                agent=name,
-            )
-        return agent
-
-    async def agent_tool(self, agent: Agent, place: Place, number: int, name: str, params: JsonText) -> Outcome:
-        """A tool call that a subagent's model made; ``place`` is that of the tool, once there is one."""
-
-        async def work() -> JsonText:
-            if name not in (agent.tools or ()):
-                raise CallFailed(
-                    "undeclared", f'Agent "{agent.name}" has no tool "{name}" in its agent.json.', tool=name
-                )
-            ready = self.origin.ready(name)
-            if ready is not None:
-                self._check(ready, params)
-                return await self._use(ready, params, self._caller(place, number, agent))
-            tool = self._known_tool(name)
-            self._check(tool, params)
-            child = replace(place.child(tool, number), depth=0, levels=place.levels + 1)
-            return await self._run(child, params)
-
-        return await self._traced(place, number, "tool", name, params, work)
+    async def for_model(self, agent: Agent, at: Place, number: int, name: str, params: JsonText) -> JsonText:
+        """Execute a tool call that the model of the agent at ``at`` selected. Raises `CallFailed`, `OutcomeUnknown`."""
+        ready = self.origin.ready(name)
+        if ready is not None:
+            self._check(ready, params)
+            return await self._use(ready, params, self._caller(at, number, agent))
+        tool = self._known_tool(name)
+        self._check(tool, params)
+        return await self._run(replace(at.child(tool, number), depth=0), params)
 
 
-@dataclass(slots=True)
-class _AgentCaller:
-    """Numbers the tool calls of one subagent; they stand below the subagent's own slot."""
-
-    calls: Calls
-    agent: Agent
-    caller: Place
-    number: int
-    made: int = 0
-
-    async def call(self, name: str, params: JsonText) -> JsonText:
-        place = replace(self.caller, path=slot(self.caller.path, self.number))
-        number, self.made = self.made, self.made + 1
-        ok, value = await self.calls.agent_tool(self.agent, place, number, name, params)
-        if ok:
-            return value
-        error = loads(value)
-        assert isinstance(error, dict)
-        raise CallRefused(str(error.get("message", "")))
-
-
-class CallRefused(Exception):  # noqa: N818
-    """A tool call of a model that failed; the text is what the model is told."""
+def _ready_failed(tool: ReadyTool, failed: ToolFailed) -> CallFailed:
+    cause = {"name": "ToolExecutionError", "message": failed.message, "code": failed.code}
+    text = f'Tool "{tool.name}" failed: {failed.message}'
+    return CallFailed("execution-failed", text, tool=tool.name, cause=cause)
 
 
 def effect_of(origin: Origin, call: HandlerCall) -> Effect:
@@ -278,9 +226,17 @@ def effect_of(origin: Origin, call: HandlerCall) -> Effect:
     if call.kind == "tool":
         ready = origin.ready(call.name)
         return ready.effect_with(call.args) if ready is not None else _own_effect(origin, call.name)
-    agent = origin.bundle.agents.get(call.name)
-    used = [_standing_effect(origin, name) for name in (agent.tools or ())] if agent is not None else []
-    return "read" if all(effect == "read" for effect in used) else "once"
+    return _agent_effect(origin, call.name, frozenset())
+
+
+def _agent_effect(origin: Origin, name: str, above: frozenset[str]) -> Effect:
+    """That of a specialist: ``read`` if all its tools are, and all whom it may send."""
+    agent = origin.bundle.agents.get(name)
+    if agent is None or name in above:
+        return "read"
+    tools = [_standing_effect(origin, tool) for tool in agent.tools or () if tool != CALL_SUBAGENT]
+    sent = [_agent_effect(origin, other, above | {name}) for other in agent.subagents]
+    return "read" if all(effect == "read" for effect in (*tools, *sent)) else "once"
 
 
 def _own_effect(origin: Origin, name: str) -> Effect:

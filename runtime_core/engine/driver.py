@@ -24,6 +24,7 @@ from runtime_core.engine.tasks import Tasks
 from runtime_core.engine.waiting import Waiting
 from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind, RecordedCall
 from runtime_core.journal.base import Claim, Fenced, Journal
+from runtime_core.tools.base import Prepare, ReadyTool
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import PAUSE_KINDS, RunStatus, parent_slot, slot
 from runtime_core.wire.settings import Limits
@@ -227,6 +228,10 @@ class RunDriver:
             self._open.fail(frame, call, durable_forbidden(call.kind))
 
     def _call_tool(self, frame: DurableFrame, call: HandlerCall) -> None:
+        ready = self._origin.ready(call.name)
+        if ready is not None and ready.prepare is not None:
+            self._write(frame, call, ready, ready.prepare)
+            return
         tool = self._origin.bundle.tools.get(call.name)
         if tool is None or not tool.durable:
             self._execute(frame, call)
@@ -243,6 +248,16 @@ class RunDriver:
             self._open.save_intent(frame, call, began)
         place = frame.place.child(tool, call.seq)
         self._handlers.open(DurableFrame(self, place, call.args, began, frame, call, is_resumed=intent is not None))
+
+    def _write(self, frame: DurableFrame, call: HandlerCall, tool: ReadyTool, prepare: Prepare) -> None:
+        """A write of a store needs no intent: it is there if, and only if, its entry is."""
+        self._open.start(frame, call)
+        try:
+            write = self._calls.prepared(frame.place, call, tool, prepare)
+        except CallFailed as failed:
+            self._open.fail(frame, call, failed.error)
+        else:
+            self._open.write(frame, call, write)
 
     def _execute(self, frame: DurableFrame, call: HandlerCall) -> None:
         task = self._tasks.start(self._perform(frame, call))

@@ -17,7 +17,11 @@ from runtime_core.wire.runs import Entry, PauseRow, RunStatus, RunWarning, SlotP
 EntryKey = tuple[SlotPath, int]
 
 
-def _nothing() -> None:
+After = Callable[[Entry], None]
+"""Gets an entry as it was stored."""
+
+
+def _nothing(_: Entry) -> None:
     pass
 
 
@@ -41,7 +45,7 @@ class Ledger:
         self._finished: dict[EntryKey, Entry] = {}
         self._by_path: dict[SlotPath, list[Entry]] = {}
         self._started: dict[EntryKey, Entry] = {}
-        self._queue: list[tuple[Entry, Callable[[], None], PauseRow | None]] = []
+        self._queue: list[tuple[Entry, After, PauseRow | None]] = []
         self._warned: set[str] = set()
         self._warnings: list[RunWarning] = []
         self._spans_only = False
@@ -84,7 +88,7 @@ class Ledger:
         """The entry of a call that was started and has no result."""
         return self._started.get(key)
 
-    def record(self, entry: Entry, after: Callable[[], None] = _nothing, expired: PauseRow | None = None) -> None:
+    def record(self, entry: Entry, after: After = _nothing, expired: PauseRow | None = None) -> None:
         """Store an entry; ``after`` runs once it is safe. Entries are stored in the order of these calls.
 
         ``expired``: the question whose call this entry is, closed in the same transaction.
@@ -113,7 +117,7 @@ class Ledger:
     async def record_intent(self, entry: Entry) -> None:
         """Store a ``started`` entry and wait until it is safe."""
         safe = asyncio.Event()
-        self.record(entry, safe.set)
+        self.record(entry, lambda _: safe.set())
         await safe.wait()
 
     async def drained(self) -> None:
@@ -171,10 +175,11 @@ class Ledger:
         if warnings:
             await self._journal.warn(self._claim.run.id, warnings)
         expired = [pause for _, _, pause in batch if pause is not None]
-        await self._journal.append(self._claim, [entry for entry, _, _ in batch], self._spans.take(), expired)
-        for entry, after, _ in batch:
+        entries = [entry for entry, _, _ in batch]
+        stored = await self._journal.append(self._claim, entries, self._spans.take(), expired)
+        for entry, (_, after, _) in zip(stored, batch, strict=True):
             self._keep(entry)
-            after()
+            after(entry)
 
     def _keep(self, entry: Entry) -> None:
         key = (entry.path, entry.n)

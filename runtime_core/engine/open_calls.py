@@ -16,6 +16,7 @@ from runtime_core.hosts.base import HandlerCall
 from runtime_core.spans.book import SpanBook
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import Entry, PauseRow, SlotPath, is_below, parent_slot, slot
+from runtime_core.wire.stores import StoreWrite
 
 
 class OpenCalls:
@@ -120,11 +121,23 @@ class OpenCalls:
         ended = now()
         intent = self.new_intent(frame, call, began or ended)
         entry = replace(intent, state="ok" if ok else "error", value=value, ended_at=ended)
-        self._ledger.record(entry, partial(self._stored, frame, entry), expired)
+        self._ledger.record(entry, partial(self._stored, frame), expired)
+
+    def write(self, frame: DurableFrame, call: HandlerCall, write: StoreWrite) -> None:
+        """Make a write of a store in the transaction that journals its call, then hand out what it gave."""
+        at = now()
+        entry = replace(self.new_intent(frame, call, at), state="ok", ended_at=at, write=write)
+        self._ledger.record(entry, partial(self._written, frame))
 
     def fail(self, frame: DurableFrame, call: HandlerCall, error: JsonText) -> None:
         """Journal that a call failed without having been executed."""
         self.complete(frame, call, (False, error))
+
+    def _written(self, frame: DurableFrame, entry: Entry) -> None:
+        assert entry.value is not None
+        self._quota.add(entry.value)
+        self._spans.finish(slot(entry.path, entry.n), True, entry.value)
+        self._stored(frame, entry)
 
     def _stored(self, frame: DurableFrame, entry: Entry) -> None:
         self._open.pop(slot(entry.path, entry.n), None)

@@ -133,9 +133,13 @@ class Quota:
             ok, value = False, error_text(CODE, f"{problem} Return less, or where it is to be found.")
         else:
             self._watch("value", f"bytes of what {_name(call)} returned", size, self._limits.value)
+        self.add(value)
+        return ok, value
+
+    def add(self, value: JsonText) -> None:
+        """Count what was recorded for a call."""
         self._bytes += content_size(value)
         self._watch("run", "bytes of recorded values", self._bytes, self._limits.run)
-        return ok, value
 
     def _refuse(self, rule: str) -> JsonText:
         return error_text(CODE, f"A run {rule}; this call was not made. Divide the work into several runs.")

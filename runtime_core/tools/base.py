@@ -16,6 +16,12 @@ Category = Literal["store", "connection", "web", "knowledge", "memory", "chat"]
 (decision 27)."""
 
 
+class Subagent(Protocol):
+    def __call__(self, name: str, task: str, input: JsonText | None) -> Awaitable[str]:
+        """What a specialist answers, whom the caller has to have declared. Raises what the call fails with."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """On whose behalf a tool works: a handler's code, or, with ``agent``, a model that selected it.
@@ -28,10 +34,15 @@ class Caller:
     scope: str
     who: str
     note: Callable[[str, Any], None]
+    subagent: Subagent
     session_id: str | None = None
     call_id: str | None = None
     context: JsonText | None = None
     agent: Agent | None = None
+
+
+Prepare = Callable[[JsonText, Caller], StoreWrite]
+"""Checks the params of a tool that only writes a store and says what to write. Raises `ToolFailed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +50,9 @@ class ReadyTool:
     """A tool that comes with the runtime. ``call`` takes the params and returns the result, both JSON text; it raises
     `ToolFailed`. A failure that contract 5 gives as a value is a result.
 
-    ``effect`` may depend on the params. ``prepare``, for a tool that only writes a store: checks the params and says
-    what to write, so that a durable run can store it together with its journal entry (decision 8). ``judge``, for a
-    tool of a connection: asked before a call that a model selected.
+    ``effect`` may depend on the params. ``prepare``, for a tool that only writes a store: so that a durable run can
+    store the write together with its journal entry (decision 8). ``judge``, for a tool of a connection: asked before a
+    call that a model selected.
     """
 
     name: str
@@ -50,9 +61,10 @@ class ReadyTool:
     category: Category
     effect: Effect | Callable[[JsonText], Effect]
     call: Callable[[JsonText, Caller], Awaitable[JsonText]]
-    prepare: Callable[[JsonText, Caller], StoreWrite] | None = None
+    prepare: Prepare | None = None
     judge: Callable[[JsonText, Caller], Awaitable[Verdict]] | None = None
-    timeout_s: float = 30.0
+    timeout_s: float | None = 30.0
+    """None: what it does has limits of its own."""
 
     def effect_with(self, params: JsonText) -> Effect:
         return self.effect(params) if callable(self.effect) else self.effect

@@ -40,7 +40,7 @@ def test_what_comes_in_the_moment_the_queue_becomes_empty_is_stored_before_the_r
 
 def test_a_result_that_cannot_be_handed_out_ends_the_writing(tmp_path: Path) -> None:
     async def story(journal: SqliteJournal) -> None:
-        def refuse() -> None:
+        def refuse(*_: object) -> None:
             raise LookupError("nobody there")
 
         broken: list[Exception] = []

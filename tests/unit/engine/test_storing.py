@@ -47,10 +47,11 @@ def test_a_handler_goes_on_when_its_result_is_stored(tmp_path: Path, language: s
             desk.runtime.subscribe(on_change)
             append, finish = desk.runtime._journal.append, desk.runtime._journal.finish
 
-            async def slow_append(claim: Any, entries: Any, *more: Any, **named: Any) -> None:
+            async def slow_append(claim: Any, entries: Any, *more: Any, **named: Any) -> Any:
                 await asyncio.sleep(SLOW_S)
-                await append(claim, entries, *more, **named)
+                stored = await append(claim, entries, *more, **named)
                 happened.extend(f"stored {entry.n}" for entry in entries)
+                return stored
 
             async def slow_finish(*given: Any, **named: Any) -> None:
                 await asyncio.sleep(SLOW_S)
