@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from runtime_core.repo.bundle import Agent, Condition
-from runtime_core.repo.definitions import AGENTS, NOT_READ, Described, files_of, folders_in, is_function
+from runtime_core.repo.definitions import AGENTS, NOT_READ, Described, files_of, is_function
 from runtime_core.repo.files import JsonFile, read_json, read_text, validate
-from runtime_core.repo.frontmatter import FrontMatterError, split_front_matter
+from runtime_core.repo.frontmatter import FrontMatterError, split_front_matter, split_headings
+from runtime_core.repo.items import folders_of
 from runtime_core.repo.report import INVALID, NOT_FOUND, PARSE_FAILED, Report, report_unread
 from runtime_core.wire.json import dumps
 
@@ -32,6 +33,14 @@ class AgentFile(BaseModel):
     timeout: float | None = Field(None, gt=0, description="Give a number of seconds above 0.")
     max_depth: int | None = Field(None, ge=1, le=4, description="Give a whole number from 1 to 4.")
     max_tool_calls: int | None = Field(None, ge=1, le=100, description="Give a whole number from 1 to 100.")
+    connections: list[str] | None = Field(None, description="List the names of the connections its model may use.")
+    skills: list[str] | None = Field(None, description="List the names of the skills it has.")
+    mcp: list[str] | None = Field(None, description="List the names of the MCP servers its model may use.")
+    target_output_min: int | None = Field(None, ge=50, le=2000, description="Give a whole number from 50 to 2000.")
+    target_output_max: int | None = Field(None, ge=50, le=2000, description="Give a whole number from 50 to 2000.")
+    model_tier: Literal["default", "simple", "advanced"] | None = Field(
+        None, description='Write "default", "simple" or "advanced".'
+    )
 
 
 Agents = Mapping[str, Agent | str]
@@ -39,8 +48,7 @@ Agents = Mapping[str, Agent | str]
 
 
 def load_agents(root: Path, report: Report, described: Described) -> Agents:
-    names = [folder.removeprefix(f"{AGENTS}/") for folder in folders_in(root, AGENTS)]
-    return {name: _load_agent(root, name, report, described) for name in names}
+    return {name: _load_agent(root, name, report, described) for name in folders_of(root, AGENTS, report)}
 
 
 def _load_agent(root: Path, name: str, report: Report, described: Described) -> Agent | str:
@@ -133,7 +141,7 @@ def _written(root: Path, name: str, report: Report) -> tuple[str, AgentFile] | N
     if text is None or (file is None and (root / folder / "agent.json").exists()):
         return None
     try:
-        front, prompt = split_front_matter(text)
+        front, prompt = split_headings(text) or split_front_matter(text)
     except FrontMatterError as error:
         report.error(PARSE_FAILED, f"{folder}/AGENT.md", error.message, error.remedy, line=error.line)
         return None
@@ -143,7 +151,7 @@ def _written(root: Path, name: str, report: Report) -> tuple[str, AgentFile] | N
         report.warning(
             INVALID,
             f"{folder}/AGENT.md",
-            "The front matter is ignored because agent.json is there as well.",
+            "What it says beside the prompt is ignored because agent.json is there as well.",
             "Keep the definition in one of the two files.",
         )
     definition = validate(AgentFile, file, report)
@@ -152,11 +160,14 @@ def _written(root: Path, name: str, report: Report) -> tuple[str, AgentFile] | N
 
 def _agent(name: str, prompt: str, file: AgentFile) -> Agent:
     shown = file.display_name or file.name or name
-    settings: dict[str, Any] = {}
-    if file.timeout is not None:
-        settings["timeout_s"] = float(file.timeout)
-    if file.max_tool_calls is not None:
-        settings["max_tool_calls"] = file.max_tool_calls
+    settings: dict[str, Any] = {
+        "max_tool_calls": file.max_tool_calls,
+        "max_depth": file.max_depth,
+        "timeout_s": file.timeout,
+        "model_tier": file.model_tier,
+        "target_output_min": file.target_output_min,
+        "target_output_max": file.target_output_max,
+    }
     return Agent(
         name=name,
         prompt=prompt,
@@ -164,5 +175,9 @@ def _agent(name: str, prompt: str, file: AgentFile) -> Agent:
         description=file.description or shown,
         tools=None if file.tools is None else tuple(file.tools),
         subagents=tuple(file.subagents or ()),
-        **settings,
+        stores=file.stores or {},
+        connections=tuple(file.connections or ()),
+        skills=tuple(file.skills or ()),
+        mcp=tuple(file.mcp or ()),
+        **{key: value for key, value in settings.items() if value is not None},
     )

@@ -139,8 +139,11 @@ class Agent:
     connections: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     mcp: tuple[str, ...] = ()
-    max_depth: int = 1
+    max_depth: int | None = None
+    """How many levels of subagents its own may be deep, at most."""
     model_tier: Literal["default", "simple", "advanced"] = "default"
+    target_output_min: int = 200
+    target_output_max: int = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A knowledge document; ``name`` is the file name without its extension, ``title`` its first heading."""
+    """A knowledge document or an eval; ``name`` is the file name without its extension, ``title`` its first heading."""
 
     name: str
     title: str
@@ -253,4 +256,5 @@ class Bundle:
     connections: Mapping[str, Connection] = field(default_factory=dict[str, Connection])
     hooks: tuple[Hook, ...] = ()
     automations: Mapping[str, Automation] = field(default_factory=dict[str, Automation])
+    evals: Mapping[str, Document] = field(default_factory=dict[str, Document])
     ignored: tuple[Ignored, ...] = ()

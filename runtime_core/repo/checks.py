@@ -2,53 +2,85 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final, cast
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 from runtime_core.repo.agents import Agents
-from runtime_core.repo.bundle import Agent, Tool
+from runtime_core.repo.builtins import BUILT_IN, MAIL_TOOLS, VERBS, WEB_TOOLS, is_driver, mcp_servers, store_tools
+from runtime_core.repo.bundle import Agent, Connection, Skill, Tool
 from runtime_core.repo.files import JsonFile, items_of
 from runtime_core.repo.report import INVALID, Report, did_you_mean
+from runtime_core.repo.stores import Stores
 from runtime_core.repo.tools import ToolScan
 
-BUILT_IN: Final = frozenset(
-    {
-        "ask_choice",
-        "call_subagent",
-        "exec",
-        "fetch_url",
-        "load_knowledge",
-        "memory",
-        "present",
-        "read_messages",
-        "request",
-        "send_message",
-        "stop_execution",
-        "web_search",
-    }
-)
-"""Names of contract 5.2; none of them can be called in this version."""
-
-_STORE_TOOL = re.compile(r"store__[a-z][a-z0-9_-]*__(get|set|query|list|remove)\Z")
+_NOT_OFFERED: Final = "The model is not offered it."
 
 
-def check_names(scan: ToolScan, agents: Agents, report: Report) -> None:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that names in `uses` and in agents may stand for."""
+
+    tools: ToolScan
+    agents: Agents
+    stores: Stores
+    connections: Mapping[str, Connection]
+    skills: Mapping[str, Skill]
+    manifest: Mapping[str, Any]
+
+    @property
+    def mcp(self) -> Set[str]:
+        return mcp_servers(self.manifest, self.connections).keys()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Why a name gives no tool. One that ``resolves`` stands for something that is declared and out of order."""
+
+    message: str
+    remedy: str
+    resolves: bool = False
+
+
+def check_names(parts: Parts, report: Report) -> None:
     """Report every name that does not resolve, those of broken tools included, so that everything shows at once.
 
-    A tool or agent that is there and broken is not reported again where it is used.
+    A tool, agent or store that is there and broken is not reported again where it is used.
     """
-    for file in scan.files.values():
+    known = _known_names(parts)
+    for file in parts.tools.files.values():
         for number, name in _declared(file, "tools"):
-            if name not in scan.tools and scan.left_out.get(name) != "":
-                message, remedy = _unresolved_tool(name, scan)
-                report.error(INVALID, file.name, message, remedy, **file.place(("uses", "tools", number)))
+            finding = _find_tool(name, parts, known)
+            if finding is not None:
+                add = report.warning if finding.resolves else report.error
+                place = file.place(("uses", "tools", number))
+                add(INVALID, file.name, finding.message, finding.remedy, **place)
         for number, name in _declared(file, "subagents"):
-            if _is_missing(name, agents):
-                message, remedy = _unresolved_agent(name, agents)
+            if _is_missing(name, parts.agents):
+                message, remedy = _unresolved_agent(name, parts.agents)
                 report.error(INVALID, file.name, message, remedy, **file.place(("uses", "subagents", number)))
-    for agent in agents.values():
+    for agent in parts.agents.values():
         if isinstance(agent, Agent):
-            _check_agent(agent, scan, agents, report)
+            _check_agent(agent, parts, known, report)
+    for name, tool in parts.tools.tools.items():
+        if _is_ready_name(name, parts):
+            message = f'The tool "{name}" replaces the one of that name that comes with the runtime.'
+            report.warning(INVALID, tool.entry, message, "Give it another name if that is not meant.")
+
+
+def check_grants(tools: Mapping[str, Tool], agents: Mapping[str, Agent], report: Report) -> None:
+    """Warn of stores that tools use in a way no agent has a grant for; that limits only what models may call."""
+    held = {(store, mode) for agent in agents.values() for store, mode in agent.stores.items()}
+    for tool in tools.values() if agents else ():
+        needed = dict.fromkeys(_store_of(name) for name in tool.tools if name.startswith("store__"))
+        for store, verb in needed:
+            mode = VERBS.get(verb)
+            if mode is None or (store, "rw") in held or (store, mode) in held:
+                continue
+            message = f'"{tool.name}" uses {store} ({verb}), and no agent holds "{mode}" for that store.'
+            remedy = f'Give it to an agent, "stores": {{"{store}": "{mode}"}}, if its model shall do that as well.'
+            file = tool.entry.rpartition("/")[0] + "/tool.json"
+            report.warning(INVALID, file, message, remedy, key="uses.tools")
 
 
 def _declared(file: JsonFile, kind: str) -> list[tuple[int, str]]:
@@ -57,17 +89,92 @@ def _declared(file: JsonFile, kind: str) -> list[tuple[int, str]]:
     return [(number, name) for number, name in enumerate(names) if isinstance(name, str)]
 
 
-def _unresolved_tool(name: str, scan: ToolScan) -> tuple[str, str]:
-    if name in scan.left_out:
-        return f'The tool "{name}" is not available: {scan.left_out[name]}.', "Correct that, or take the name out."
-    kind = _later_kind(name)
-    if kind:
-        return (
-            f'"{name}" is {kind}, and this version does not have those yet.',
-            "Use a tool of this repository instead.",
-        )
-    remedy = f"Create amodal/tools/{name}/ or correct the name.{did_you_mean(name, scan.tools)}"
-    return f'There is no tool "{name}".', remedy
+def _known_names(parts: Parts) -> Set[str]:
+    stores = (tool for store in parts.stores.values() if store is not None for tool in store_tools(store))
+    mail = MAIL_TOOLS if any(map(is_driver, parts.connections.values())) else ()
+    discoveries = (f"{name}__discover" for name in parts.connections)
+    return {*parts.tools.tools, *BUILT_IN, *stores, *mail, *discoveries}
+
+
+def _find_tool(name: str, parts: Parts, known: Set[str]) -> Finding | None:
+    """What is wrong with the name of a tool; None if nothing is, or if it has been reported already."""
+    if name in parts.tools.tools:
+        return None
+    if (reason := parts.tools.left_out.get(name)) is not None:
+        message = f'The tool "{name}" is not available: {reason}.'
+        return Finding(message, "Correct that, or take the name out.") if reason else None
+    if name in BUILT_IN:
+        return _built_in(name, parts)
+    if name in MAIL_TOOLS:
+        return _mail_tool(name, parts)
+    if name.startswith("store__"):
+        return _store_tool(name, parts, known)
+    source = _source_of(name, parts)
+    if source is not None:
+        connection = parts.connections.get(source)
+        return _out_of_order(name, connection) if connection is not None else None
+    guess = did_you_mean(name, known)
+    if "__" in name:
+        message = f'"{name}": there is no connection or MCP server "{name.partition("__")[0]}".'
+        return Finding(message, f"Declare it, or correct the name.{guess}")
+    return Finding(f'There is no tool "{name}".', f"Create amodal/tools/{name}/ or correct the name.{guess}")
+
+
+def _is_ready_name(name: str, parts: Parts) -> bool:
+    if name in BUILT_IN or name in MAIL_TOOLS or _source_of(name, parts) is not None:
+        return True
+    return name.startswith("store__") and _store_of(name)[0] in parts.stores
+
+
+def _built_in(name: str, parts: Parts) -> Finding | None:
+    if name in WEB_TOOLS and "webTools" not in parts.manifest:
+        message = f'"{name}" is not available: amodal.json sets up no web tools.'
+        return Finding(message, 'Add "webTools": {"provider": "google", "apiKey": "env:NAME"} there.', resolves=True)
+    memory = parts.manifest.get("memory")
+    if name == "memory" and not (isinstance(memory, dict) and cast("dict[str, Any]", memory).get("enabled") is True):
+        message = '"memory" is not available: amodal.json does not enable it.'
+        return Finding(message, 'Add "memory": {"enabled": true} there.', resolves=True)
+    return None
+
+
+def _mail_tool(name: str, parts: Parts) -> Finding | None:
+    drivers = [connection for connection in parts.connections.values() if is_driver(connection)]
+    if not drivers:
+        message = f'"{name}" needs a connection for mail, and there is none.'
+        return Finding(message, 'Declare one with "protocol": "gmail".')
+    return _out_of_order(name, drivers[0]) if all(driver.unavailable for driver in drivers) else None
+
+
+def _store_tool(name: str, parts: Parts, known: Set[str]) -> Finding | None:
+    store, verb = _store_of(name)
+    if store not in parts.stores:
+        remedy = f"Create amodal/stores/{store}.json or correct the name.{did_you_mean(name, known)}"
+        return Finding(f'"{name}": there is no store "{store}".', remedy)
+    definition = parts.stores[store]
+    if definition is None or name in store_tools(definition):
+        return None
+    if verb == "remove":
+        message = f'"{name}": nothing may be removed from the store "{store}".'
+        return Finding(message, f'Add "deletable": true to {definition.file}, or take the name out.')
+    return Finding(f'"{name}": a store has no tool "{verb}".', f"Use {', '.join(VERBS)}.{did_you_mean(name, known)}")
+
+
+def _store_of(name: str) -> tuple[str, str]:
+    store, _, verb = name.removeprefix("store__").rpartition("__")
+    return store, verb
+
+
+def _source_of(name: str, parts: Parts) -> str | None:
+    """The connection or MCP server whose tool a name can be."""
+    sources = [source for source in {*parts.connections, *parts.mcp} if name.startswith(f"{source}__")]
+    return max(sources, key=len, default=None)
+
+
+def _out_of_order(name: str, connection: Connection) -> Finding | None:
+    if connection.unavailable is None:
+        return None
+    message = f'"{name}" is not available: the connection "{connection.name}" cannot be used.'
+    return Finding(message, "Correct what is reported of it.", resolves=True)
 
 
 def _is_missing(name: str, agents: Agents) -> bool:
@@ -91,32 +198,34 @@ def _kept_from_models(tool: Tool) -> tuple[str, str]:
     )
 
 
-def _later_kind(name: str) -> str | None:
-    if _STORE_TOOL.match(name) or name.startswith("store__"):
-        return "a store tool"
-    if "__" in name:
-        return "a connection tool"
-    if name in BUILT_IN:
-        return "a built-in tool"
-    return None
-
-
-def _check_agent(agent: Agent, scan: ToolScan, agents: Agents, report: Report) -> None:
-    """What a model is offered is only a matter of warning: the missing tool is simply not offered."""
+def _check_agent(agent: Agent, parts: Parts, known: Set[str], report: Report) -> None:
+    """What a model is offered is only a matter of warning: what is missing is simply not offered."""
     file = f"agents/{agent.name}"
+    for key, message, remedy in _agent_findings(agent, parts, known):
+        report.warning(INVALID, file, message, remedy, key=key)
+
+
+def _agent_findings(agent: Agent, parts: Parts, known: Set[str]) -> Iterator[tuple[str, str, str]]:
     for number, name in enumerate(agent.tools or ()):
-        if name not in scan.tools and scan.left_out.get(name) != "":
-            message, _ = _unresolved_tool(name, scan)
-            report.warning(
-                INVALID,
-                file,
-                f"{message} The model is not offered it.",
-                f"Correct the name, or take it out.{did_you_mean(name, scan.tools)}",
-                key=f"tools[{number}]",
-            )
-        elif name in scan.tools and not scan.tools[name].for_models:
-            report.warning(INVALID, file, *_kept_from_models(scan.tools[name]), key=f"tools[{number}]")
+        key, tool = f"tools[{number}]", parts.tools.tools.get(name)
+        finding = _find_tool(name, parts, known)
+        if finding is not None:
+            remedy = f"Correct the name, or take it out.{did_you_mean(name, known)}"
+            yield key, f"{finding.message} {_NOT_OFFERED}", finding.remedy if finding.resolves else remedy
+        elif tool is not None and not tool.for_models:
+            yield key, *_kept_from_models(tool)
     for number, name in enumerate(agent.subagents):
-        if _is_missing(name, agents):
-            message, remedy = _unresolved_agent(name, agents)
-            report.warning(INVALID, file, f"{message} The model is not offered it.", remedy, key=f"subagents[{number}]")
+        if _is_missing(name, parts.agents):
+            message, remedy = _unresolved_agent(name, parts.agents)
+            yield f"subagents[{number}]", f"{message} {_NOT_OFFERED}", remedy
+    for name in agent.stores:
+        if name not in parts.stores:
+            remedy = f"Correct the name, or take it out.{did_you_mean(name, parts.stores)}"
+            yield f"stores.{name}", f'There is no store "{name}".', remedy
+    kinds = (("connection", agent.connections, parts.connections), ("skill", agent.skills, parts.skills))
+    for kind, names, there in (*kinds, ("MCP server", agent.mcp, dict.fromkeys(parts.mcp))):
+        for number, name in enumerate(names):
+            if name not in there:
+                key = "mcp" if kind == "MCP server" else f"{kind}s"
+                remedy = f"Correct the name, or take it out.{did_you_mean(name, there)}"
+                yield f"{key}[{number}]", f'There is no {kind} "{name}".', remedy

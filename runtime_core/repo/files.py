@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast, get_args
 
@@ -19,6 +20,8 @@ from runtime_core.wire.json import JsonError, loads
 
 DEFINITION_LIMIT: Final = 1024 * 1024
 """Bytes of one definition file (JSON, AGENT.md)."""
+PLACES_LIMIT: Final = 100
+"""Places looked up in one file: each takes reading it up to there."""
 
 Key = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
@@ -26,15 +29,23 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class JsonFile:
-    """A parsed definition file; ``name`` is relative to the repository, ``text`` None where it is no JSON."""
+    """A parsed definition file, or the object at ``prefix`` in it. ``name`` is relative to the repository, ``text``
+    None where it is no JSON."""
 
     name: str
     text: str | None
     value: dict[str, Any]
+    prefix: Key = ()
+    _asked: Iterator[int] = field(default_factory=count, repr=False, compare=False)
+
+    def part(self, key: Sequence[str | int], value: dict[str, Any]) -> JsonFile:
+        """The object ``value`` that stands at ``key``."""
+        return replace(self, value=value, prefix=(*self.prefix, *key))
 
     def place(self, key: Sequence[str | int]) -> dict[str, str | int | None]:
         """Key, line and column of a value, as `Report` takes them."""
-        if self.text is None:
+        key = (*self.prefix, *key)
+        if self.text is None or next(self._asked) >= PLACES_LIMIT:
             return {"key": show_key(key)}
         line, column = locate(self.text, key)
         return {"key": show_key(key), "line": line, "column": column}
@@ -110,7 +121,7 @@ def validate(model: type[M], file: JsonFile, report: Report) -> M | None:
             remedy = _remedy(model, problem["loc"])
             place = file.place(key)
             if problem["type"] == "missing":
-                place["key"] = show_key(problem["loc"])
+                place["key"] = show_key((*file.prefix, *problem["loc"]))
             report.error(INVALID, file.name, f"{in_words(problem)}.", remedy, **place)
     return None
 

@@ -1,4 +1,4 @@
-"""The front matter of AGENT.md (contract 1.3): single values and lists, not the whole of YAML."""
+"""Front matter of AGENT.md and SKILL.md (contract 1.3, 1.5): single values, lists and texts, not the whole of YAML."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from runtime_core.wire.json import JsonError, JsonValue, loads
 
 _ENTRY = re.compile(r"([A-Za-z][A-Za-z0-9_]*):(?:\s+(.*))?$")
 _FENCE = "---"
+_AGENT = re.compile(r"# Agent:\s*(.*\S)\s*$")
 
 
 class FrontMatterError(Exception):
@@ -31,6 +32,25 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     if end is None:
         raise FrontMatterError("The front matter is not closed.", "End it with a line that holds only ---.", 1)
     return _values(lines[1:end]), "\n".join(lines[end + 1 :]).lstrip("\n")
+
+
+def split_headings(text: str) -> tuple[dict[str, Any], str] | None:
+    """The older form: ``# Agent: Title``, a description, ``## Config`` with values, ``## Prompt`` with the rest."""
+    lines = text.splitlines()
+    title = _AGENT.match(_first_line_of_text(lines))
+    prompt = next((number for number, line in enumerate(lines) if line.rstrip() == "## Prompt"), None)
+    if title is None or prompt is None:
+        return None
+    config = next((number for number, line in enumerate(lines[:prompt]) if line.rstrip() == "## Config"), prompt)
+    start = next(number for number, line in enumerate(lines) if line.strip())
+    found = _values([*[""] * config, *lines[config + 1 : prompt]])
+    description = " ".join(line.strip() for line in lines[start + 1 : config] if line.strip())
+    said = {"displayName": title[1], **({"description": description} if description else {}), **found}
+    return said, "\n".join(lines[prompt + 1 :]).strip("\n")
+
+
+def _first_line_of_text(lines: list[str]) -> str:
+    return next((line.rstrip() for line in lines if line.strip()), "")
 
 
 def _first_line(lines: list[str]) -> str:

@@ -2,71 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+import os
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
-from runtime_core.repo.agents import Agents, load_agents
+from runtime_core.repo.agents import load_agents
 from runtime_core.repo.bundle import Agent, Bundle, BundleError
-from runtime_core.repo.checks import check_names
+from runtime_core.repo.checks import Parts, check_names
+from runtime_core.repo.connections import load_connections
 from runtime_core.repo.definitions import Described
+from runtime_core.repo.hooks import load_hooks
+from runtime_core.repo.items import note_ignored
 from runtime_core.repo.links import check_links
-from runtime_core.repo.manifest import load_manifest
-from runtime_core.repo.report import READ_FAILED, Report
+from runtime_core.repo.manifest import MANIFEST, load_manifest
+from runtime_core.repo.references import Known
+from runtime_core.repo.report import READ_FAILED, Report, TooManyProblems
 from runtime_core.repo.revision import TooLarge, revision_of
 from runtime_core.repo.steadiness import check_steadiness
+from runtime_core.repo.stores import load_stores
+from runtime_core.repo.texts import load_automations, load_documents, load_skills
 from runtime_core.repo.tools import ToolScan, load_tools
 
+T = TypeVar("T")
 
-def load_bundle(root: Path, described: Described = MappingProxyType({})) -> Bundle:
+
+def _is_set(name: str) -> bool:
+    return name in os.environ
+
+
+def load_bundle(root: Path, described: Described = MappingProxyType({}), known: Known = _is_set) -> Bundle:
     """Read and check a repository (contract 1 and 2). Raises `BundleError` with all problems if one is an error.
 
-    ``described``: what its definitions in code say, which are left out otherwise.
+    ``described``: what its definitions in code say, which are left out otherwise. ``known``: whether there is a value
+    for ``env:NAME``; in the environment, if nothing else is said.
     """
     root = root.absolute()
     report = Report()
-    manifest = load_manifest(root, report)
-    if not (root / "amodal.json").is_file():
-        raise BundleError(root, tuple(report.problems))
-    with _reading(root, report):
-        check_links(root, report)
-    revision = ""
-    with _reading(root, report):
-        revision = revision_of(root)
-    agents: Agents = {}
-    with _reading(root, report):
-        agents = load_agents(root, report, described)
-    scan = ToolScan()
-    with _reading(root, report):
-        scan = load_tools(root, report, described)
-    check_names(scan, agents, report)
-    check_steadiness(root, scan.tools, report)
-    if manifest is None or report.failed:
-        raise BundleError(root, tuple(report.problems))
+    try:
+        bundle = _load(root, described, known, report)
+    except TooManyProblems:
+        bundle = None
+    report.close()
+    problems = tuple(report.problems)
+    if bundle is None or report.failed:
+        raise BundleError(root, problems)
+    return replace(bundle, problems=problems, ignored=report.ignored)
+
+
+def _load(root: Path, described: Described, known: Known, report: Report) -> Bundle | None:
+    manifest = load_manifest(root, report, known)
+    if not (root / MANIFEST).is_file():
+        return None
+
+    def read(load: Callable[[], T], otherwise: T) -> T:
+        return _read(root, report, load, otherwise)
+
+    read(lambda: check_links(root, report), None)
+    revision = read(lambda: revision_of(root), "")
+    parts = Parts(
+        tools=read(lambda: load_tools(root, report, described), ToolScan()),
+        agents=read(lambda: load_agents(root, report, described), {}),
+        stores=read(lambda: load_stores(root, report), {}),
+        connections=read(lambda: load_connections(root, report, known), {}),
+        skills=read(lambda: load_skills(root, report), {}),
+        manifest=manifest or {},
+    )
+    hooks = read(lambda: load_hooks(root, report), ())
+    read(lambda: note_ignored(root, report), None)
+    check_names(parts, report)
+    check_steadiness(root, parts.tools.tools, report)
+    if manifest is None:
+        return None
     return Bundle(
         root=root,
         name=str(manifest["name"]),
         version=str(manifest["version"]),
         revision=revision,
-        tools=scan.tools,
-        agents={name: agent for name, agent in agents.items() if isinstance(agent, Agent)},
+        tools=parts.tools.tools,
+        agents={name: agent for name, agent in parts.agents.items() if isinstance(agent, Agent)},
         manifest=manifest,
-        problems=tuple(report.problems),
         passing=any(description.passing for description in described.values()),
+        stores={name: store for name, store in parts.stores.items() if store is not None},
+        knowledge=read(lambda: load_documents(root, "knowledge", report), {}),
+        skills=parts.skills,
+        connections=parts.connections,
+        hooks=hooks,
+        automations=read(lambda: load_automations(root, report), {}),
+        evals=read(lambda: load_documents(root, "evals", report), {}),
     )
 
 
-@contextmanager
-def _reading(root: Path, report: Report) -> Generator[None]:
+def _read(root: Path, report: Report, load: Callable[[], T], otherwise: T) -> T:
     """Turn what goes wrong with the file system into a problem, so that the other steps still report theirs."""
     try:
-        yield
+        return load()
     except TooLarge as error:
         report.error(READ_FAILED, error.file, error.reason, "Move large data out of the repository's code folders.")
     except OSError as error:
         name = _relative(root, error.filename)
         report.error(READ_FAILED, name, f"This cannot be read: {error.strerror}.", "Check it and its permissions.")
+    return otherwise
 
 
 def _relative(root: Path, filename: object) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from runtime_core.repo.files import JsonFile, Key, read_json, validate
 from runtime_core.repo.position import show_key
-from runtime_core.repo.report import ENV_NOT_SET, NOT_FOUND, READ_FAILED, Report
+from runtime_core.repo.references import ENV, Known, literal_secrets, unset_names
+from runtime_core.repo.report import ENV_NOT_SET, INVALID, NOT_FOUND, READ_FAILED, PartReport, Report
 
 MANIFEST: Final = "amodal.json"
+_SERVER_AT: Final = 2
+_WITH_SECRETS: Final = ("mcp", "models", "platform", "proactive", "stores", "webTools")
 
 
 class ModelChoice(BaseModel):
@@ -39,6 +42,42 @@ class Sandbox(BaseModel):
     max_timeout: float = Field(30_000, alias="maxTimeout", gt=0, description="Give a number of milliseconds above 0.")
 
 
+class WebTools(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    provider: Literal["google"] = Field(description='Write "google": web tools need it, whatever the model is.')
+    api_key: str = Field(alias="apiKey", min_length=1, description='Write "env:NAME".')
+    model: str | None = Field(None, description="Name a Gemini model, or leave it out.")
+
+
+class McpServer(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    transport: Literal["stdio", "sse", "http"] | None = Field(None, description='Write "stdio", "sse" or "http".')
+    command: str | None = Field(None, description="Give the program as a text.")
+    args: list[str] = Field([], description="List the arguments as texts.")
+    env: dict[str, str] = Field({}, description="Map the names of environment variables to texts.")
+    url: str | None = Field(None, description="Give the address of the server.")
+    headers: dict[str, str] = Field({}, description="Map the names of headers to texts.")
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> McpServer:
+        if not self.command and not self.url:
+            raise ValueError("Neither command nor url is given")
+        return self
+
+
+class Memory(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    enabled: bool = Field(False, description="Write true or false.")
+    editable_by: Literal["any", "admin", "none"] = Field(
+        "any", alias="editableBy", description='Write "any", "admin" or "none".'
+    )
+    max_entries: int = Field(50, alias="maxEntries", gt=0, description="Give a whole number above 0.")
+    max_total_chars: int = Field(8000, alias="maxTotalChars", gt=0, description="Give a whole number above 0.")
+
+
 class Manifest(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -47,11 +86,12 @@ class Manifest(BaseModel):
     description: str | None = Field(None, description="Describe the agent in a text, or leave this out.")
     base_prompt: str | None = Field(None, alias="basePrompt", description="Give a text, or leave this out.")
     sandbox: Sandbox | None = Field(None, description='Write {"shellExec": true}, or leave it out.')
+    memory: Memory | None = Field(None, description='Write {"enabled": true}, or leave it out.')
     models: Models | None = Field(None, description='Write {"main": {"provider": …, "model": …}}, or leave it out.')
 
 
-def load_manifest(root: Path, report: Report) -> Mapping[str, Any] | None:
-    """The manifest with its ``env:NAME`` values filled in; None, and a problem, if there is none to work with."""
+def load_manifest(root: Path, report: Report, known: Known) -> Mapping[str, Any] | None:
+    """The manifest without what is switched off; None, and a problem, if there is none to work with."""
     if not root.exists():
         report.error(NOT_FOUND, ".", f"{root} does not exist.", "Give the path of an agent repository.")
         return None
@@ -72,71 +112,101 @@ def load_manifest(root: Path, report: Report) -> Mapping[str, Any] | None:
     file = read_json(root, MANIFEST, report)
     if file is None:
         return None
-    filled = _fill(file, report)
+    filled = _filled(file, known, report)
     if validate(Manifest, JsonFile(file.name, file.text, filled), report) is None:
         return None
     return filled
 
 
-def _fill(file: JsonFile, report: Report) -> dict[str, Any]:
-    """Replace ``env:NAME`` by the environment's value. An unset name disables web tools or a model with a warning
-    (decision 31) and is an error anywhere else."""
-    filled = cast("dict[str, Any]", _replaced(file.value))
-    for key, name in _unset(file.value, ()):
+def _filled(file: JsonFile, known: Known, report: Report) -> dict[str, Any]:
+    """The manifest without the blocks that cannot be used, and with the names in it that are shown looked up.
+
+    All other ``env:NAME`` values stay as they are: whoever needs one looks it up (contract 1.2). An unset name switches
+    an optional block off (decision 31) and is an error anywhere else; so does a secret that stands there as it is.
+    """
+    filled = cast("dict[str, Any]", _copied(file.value))
+    for key, name in list(unset_names(file.value, known)):
         block = _optional_block(key)
+        what = f"The environment variable {name} is not set"
         if block is None:
-            report.error(
-                ENV_NOT_SET,
-                file.name,
-                f"The environment variable {name} is not set.",
-                f"Set {name} before starting, or write the value instead of env:{name}.",
-                **file.place(key),
-            )
-            continue
-        report.warning(
-            ENV_NOT_SET,
-            file.name,
-            f"The environment variable {name} is not set, so {show_key(block)} is switched off.",
-            f"Set {name} before starting.",
-            **file.place(key),
-        )
-        _remove(filled, block)
+            remedy = f"Set {name} before starting, or write the value instead of env:{name}."
+            report.error(ENV_NOT_SET, file.name, f"{what}.", remedy, **file.place(key))
+        else:
+            _switch_off(file, filled, key, block, (ENV_NOT_SET, what, f"Set {name} before starting."), report)
+    for section in _WITH_SECRETS:
+        for key in literal_secrets(file.value.get(section), (section,)):
+            remedy = 'Write "env:NAME", set NAME in the environment or the keychain, and replace the secret.'
+            problem = (INVALID, "A secret must not stand in a file of the repository", remedy)
+            _switch_off(file, filled, key, _optional_block(key) or key, problem, report)
+    for block, model in _parts(filled):
+        part = PartReport(report)
+        holder = _at(filled, block)
+        if not isinstance(holder, dict):
+            problem = (INVALID, "This should be an object", "Correct it, or take it out.")
+            _switch_off(file, filled, block, block, problem, report)
+        elif validate(model, file.part(block, cast("dict[str, Any]", holder)), part) is None:
+            _remove(filled, block)
+    for key in _shown_names(filled):
+        holder, value = _at(filled, key[:-1]), _at(filled, key)
+        if isinstance(value, str) and value.startswith(ENV):
+            holder[key[-1]] = os.environ.get(value.removeprefix(ENV), value)
     return filled
 
 
-def _replaced(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith("env:"):
-        return os.environ.get(value[4:], value)
+def _switch_off(
+    file: JsonFile, filled: dict[str, Any], key: Key, block: Key, problem: tuple[str, str, str], report: Report
+) -> None:
+    code, what, remedy = problem
+    report.warning(code, file.name, f"{what}, so {show_key(block)} is switched off.", remedy, **file.place(key))
+    _remove(filled, block)
+
+
+def _copied(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _replaced(item) for key, item in cast("dict[str, Any]", value).items()}
+        return {key: _copied(item) for key, item in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [_replaced(item) for item in cast("list[Any]", value)]
+        return [_copied(item) for item in cast("list[Any]", value)]
     return value
-
-
-def _unset(value: Any, key: Key) -> list[tuple[Key, str]]:
-    if isinstance(value, str):
-        return [(key, value[4:])] if value.startswith("env:") and value[4:] not in os.environ else []
-    if isinstance(value, dict):
-        items: Any = cast("dict[str, Any]", value).items()
-    elif isinstance(value, list):
-        items = enumerate(cast("list[Any]", value))
-    else:
-        return []
-    return [found for part, item in items for found in _unset(item, (*key, part))]
 
 
 def _optional_block(key: Key) -> Key | None:
     if key[0] == "webTools":
         return key[:1]
-    if key[0] == "models":
+    if key[0] == "models" and len(key) > 1:
         return key[:2]
+    if key[:2] == ("mcp", "servers") and len(key) > _SERVER_AT:
+        return key[: _SERVER_AT + 1]
     return None
 
 
+def _parts(manifest: Mapping[str, Any]) -> Iterator[tuple[Key, type[BaseModel]]]:
+    if "webTools" in manifest:
+        yield ("webTools",), WebTools
+    mcp = manifest.get("mcp")
+    servers = cast("dict[str, Any]", mcp).get("servers") if isinstance(mcp, dict) else None
+    for name in list(cast("dict[str, Any]", servers)) if isinstance(servers, dict) else ():
+        yield ("mcp", "servers", name), McpServer
+
+
+def _shown_names(manifest: Mapping[str, Any]) -> Iterator[Key]:
+    yield from ((name,) for name in ("name", "version", "description", "basePrompt"))
+    models = manifest.get("models")
+    for tier in list(cast("dict[str, Any]", models)) if isinstance(models, dict) else ():
+        yield from (("models", tier, name) for name in ("provider", "model"))
+
+
+def _at(value: Any, key: Key) -> Any:
+    for part in key:
+        if isinstance(value, dict):
+            value = cast("dict[str | int, Any]", value).get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(cast("list[Any]", value)):
+            value = cast("list[Any]", value)[part]
+        else:
+            return None
+    return value
+
+
 def _remove(manifest: dict[str, Any], block: Key) -> None:
-    holder: Any = manifest
-    for part in block[:-1]:
-        holder = holder[part]
+    holder = _at(manifest, block[:-1])
     if isinstance(holder, dict):
         cast("dict[str | int, Any]", holder).pop(block[-1], None)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 from typing import Final, Literal
 
-from runtime_core.repo.bundle import Problem
+from runtime_core.repo.bundle import Ignored, Problem
 
 NOT_FOUND: Final = "CONFIG_NOT_FOUND"
 PARSE_FAILED: Final = "CONFIG_PARSE_FAILED"
@@ -17,11 +18,23 @@ READ_FAILED: Final = "READ_FAILED"
 """The loader codes of contract 1.2."""
 
 
+PROBLEM_LIMIT: Final = 200
+"""More errors than that are not looked for, more warnings are only counted."""
+IGNORED_LIMIT: Final = 200
+
+
+class TooManyProblems(Exception):  # noqa: N818
+    """There are more than `PROBLEM_LIMIT` errors."""
+
+
 class Report:
-    """The problems of one repository, in the order in which they were found."""
+    """The problems of one repository, in the order in which they were found, and what in it is no item."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self._counts = {"error": 0, "warning": 0}
+        self._ignored: dict[str, str] = {}
+        self._not_listed = 0
 
     @property
     def failed(self) -> bool:
@@ -33,6 +46,25 @@ class Report:
     def warning(self, code: str, file: str, message: str, remedy: str, **place: str | int | None) -> None:
         self._add("warning", code, file, message, remedy, place)
 
+    def close(self) -> None:
+        """Say how many warnings are not listed."""
+        left_out = self._counts["warning"] - PROBLEM_LIMIT
+        if left_out > 0:
+            self.problems.append(Problem("warning", INVALID, ".", f"{left_out} more warnings are not listed.", ""))
+
+    def ignore(self, path: str, reason: str) -> None:
+        """Note a file or folder that is no item; folders end with a slash."""
+        if path in self._ignored or len(self._ignored) < IGNORED_LIMIT:
+            self._ignored.setdefault(printable(path), reason)
+        else:
+            self._not_listed += 1
+
+    @property
+    def ignored(self) -> tuple[Ignored, ...]:
+        listed = [Ignored(path, reason) for path, reason in sorted(self._ignored.items())]
+        rest = [Ignored("…", f"{self._not_listed} more that are not listed")] if self._not_listed else []
+        return (*listed, *rest)
+
     def _add(
         self,
         severity: Literal["error", "warning"],
@@ -42,10 +74,42 @@ class Report:
         remedy: str,
         place: dict[str, str | int | None],
     ) -> None:
+        self._counts[severity] += 1
+        if self._counts[severity] > PROBLEM_LIMIT:
+            if severity == "error":
+                raise TooManyProblems
+            return
         shown = {key: printable(value) if isinstance(value, str) else value for key, value in place.items()}
         self.problems.append(
             Problem(severity, code, printable(file), printable(message), printable(remedy), **shown)  # pyright: ignore[reportArgumentType]
         )
+
+
+class PartReport(Report):
+    """The problems of a part that the rest does without: none of them stops the bundle.
+
+    ``failure`` is the first one that leaves the part out, as a sentence with its file and key.
+    """
+
+    def __init__(self, whole: Report) -> None:
+        super().__init__()
+        self._whole = whole
+        self.failure: str | None = None
+
+    def error(self, code: str, file: str, message: str, remedy: str, **place: str | int | None) -> None:
+        self._whole.warning(code, file, message, remedy, **place)
+        key = f" [{place['key']}]" if place.get("key") else ""
+        self.failure = self.failure or printable(f"{file}{key}: {message}")
+
+    def warning(self, code: str, file: str, message: str, remedy: str, **place: str | int | None) -> None:
+        self._whole.warning(code, file, message, remedy, **place)
+
+    def ignore(self, path: str, reason: str) -> None:
+        self._whole.ignore(path, reason)
+
+    @property
+    def failed(self) -> bool:
+        return self.failure is not None
 
 
 _PLACE: Final = re.compile(r":(\d+)(?::(\d+))?")
@@ -65,7 +129,11 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+_NAME_LIMIT: Final = 80
+_COMPARED: Final = 1000
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`` Did you mean "x"?`` for the closest known name, or nothing."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.7)
+    close = get_close_matches(name[:_NAME_LIMIT], list(islice(known, _COMPARED)), n=1, cutoff=0.7)
     return f' Did you mean "{close[0]}"?' if close else ""

@@ -15,8 +15,9 @@ from typing import Any, Final, cast
 
 from runtime_core.repo.bundle import Tool
 from runtime_core.repo.codetool import CodeTool
-from runtime_core.repo.definitions import LANGUAGES, NOT_READ, TOOLS, Described, files_of, folders_in
+from runtime_core.repo.definitions import LANGUAGES, NOT_READ, TOOLS, Described, files_of
 from runtime_core.repo.files import DEFINITION_LIMIT, JsonFile, Key, items_of, read_json, validate
+from runtime_core.repo.items import folders_of, note_extra
 from runtime_core.repo.params import check_schema
 from runtime_core.repo.report import INVALID, NOT_FOUND, Report, report_unread
 from runtime_core.repo.toolfile import ToolFile
@@ -45,21 +46,9 @@ class ToolScan:
 
 def load_tools(root: Path, report: Report, described: Described) -> ToolScan:
     scan = ToolScan()
-    folders: dict[str, str] = {}
-    for place in TOOLS:
-        for folder in folders_in(root, place):
-            name = folder.rpartition("/")[2]
-            if name in folders:
-                report.warning(
-                    INVALID,
-                    folder,
-                    f'The tool "{name}" is there twice; {folders[name]} is used.',
-                    f"Remove {folder}.",
-                )
-            else:
-                folders[name] = folder
-    for name, folder in folders.items():
+    for name, folder in folders_of(root, "tools", report).items():
         _load_folder(root, name, folder, described, scan, report)
+        note_extra(root, folder, report)
     return scan
 
 

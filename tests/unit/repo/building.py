@@ -41,6 +41,17 @@ class Repository:
         if fields:
             self.write(f"agents/{name}/agent.json", fields)
 
+    def store(self, name: str, /, folder: str = "amodal/stores", **fields: Any) -> None:
+        schema = {"id": {"type": "string"}, "note": {"type": "string", "nullable": True}}
+        self.write(f"{folder}/{name}.json", {"name": name, "key": "{id}", "schema": schema, **fields})
+
+    def connection(self, name: str, /, folder: str = "connections", **spec: Any) -> None:
+        self.write(f"{folder}/{name}/spec.json", {"baseUrl": "https://crm.example", **spec})
+
+    def hook(self, name: str, /, **fields: Any) -> None:
+        self.write(f"hooks/{name}/hook.json", {"points": ["preToolUse"], **fields})
+        self.write(f"hooks/{name}/index.mjs", "export function createHook() { return {}; }\n")
+
     def problems(self, described: Described = NOTHING) -> list[Problem]:
         """All problems, whether or not the repository loads."""
         try:

@@ -196,6 +196,8 @@ def test_the_newer_place_wins_by_id(repository: Repository) -> None:
 
 
 def test_an_agent_in_code_keeps_its_predicates_as_places(repository: Repository) -> None:
+    repository.store("parcels")
+    repository.store("secrets")
     repository.tool("ship")
     repository.tool("sail")
     bundle = agent(

@@ -7,6 +7,8 @@ import pytest
 from runtime_core.repo.loader import load_bundle
 from tests.unit.repo.building import Repository
 
+DOCS = {"docs": {"command": "docs-server"}}
+
 
 def test_an_unknown_tool_is_an_error_with_the_closest_name(repository: Repository) -> None:
     repository.tool("run_release")
@@ -26,26 +28,69 @@ def test_an_unknown_agent_is_an_error_with_the_closest_name(repository: Reposito
     assert 'Did you mean "policy-reviewer"?' in problem.remedy
 
 
+def test_what_comes_with_the_runtime_resolves(repository: Repository) -> None:
+    repository.write(
+        "amodal.json", {"name": "x", "version": "1", "memory": {"enabled": True}, "mcp": {"servers": DOCS}}
+    )
+    repository.store("parcels", deletable=True)
+    repository.connection("crm")
+    repository.connection("post", protocol="gmail")
+    stores = [f"store__parcels__{verb}" for verb in ("get", "set", "query", "list", "remove")]
+    ready = ["request", "load_knowledge", "memory", "ask_choice", "present", "stop_execution", "call_subagent"]
+    others = ["crm__discover", "crm__list_orders", "docs__search", "read_messages", "send_message"]
+    repository.tool("ship", uses={"tools": [*stores, *ready, *others]})
+    repository.agent("default", tools=[*stores, *ready, *others], stores={"parcels": "rw"}, connections=["crm"])
+    assert load_bundle(repository.root).problems == ()
+
+
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("name", "words"),
     [
-        ("store__parcels__get", "store tool"),
-        ("crm__list_orders", "connection tool"),
-        ("load_knowledge", "built-in tool"),
-        ("request", "built-in tool"),
+        ("store__parcel__get", 'Did you mean "store__parcels__get"?'),
+        ("store__parcels__remove", '"deletable": true'),
+        ("store__parcels__put", "a store has no tool"),
+        ("crm__list_orders", 'no connection or MCP server "crm"'),
+        ("send_message", '"protocol": "gmail"'),
+        ("exec", 'There is no tool "exec"'),
     ],
 )
-def test_kinds_this_version_lacks_are_named_plainly(repository: Repository, name: str, kind: str) -> None:
+def test_a_name_whose_part_is_not_declared_is_an_error(repository: Repository, name: str, words: str) -> None:
+    repository.store("parcels")
     repository.tool("ship", uses={"tools": [name]})
     problem = repository.only_error()
-    assert name in problem.message
-    assert kind in problem.message
+    assert problem.key == "uses.tools[0]"
+    assert words in str(problem)
 
 
-def test_a_tool_of_the_repository_may_have_a_built_in_name(repository: Repository) -> None:
-    repository.tool("memory")
-    repository.tool("ship", uses={"tools": ["memory"]})
-    assert load_bundle(repository.root).problems == ()
+def test_what_is_declared_and_out_of_order_still_resolves(repository: Repository) -> None:
+    """The call fails when it is made; everything else of the tool works (decision 31)."""
+    repository.connection("crm", auth={"type": "bearer", "token": "env:NOT_SET_HERE"})
+    repository.tool("ship", uses={"tools": ["crm__list_orders", "web_search", "memory"]})
+    problems = load_bundle(repository.root).problems
+    assert {problem.severity for problem in problems} == {"warning"}
+    assert [problem.key for problem in problems] == ["auth.token", *(f"uses.tools[{n}]" for n in range(3))]
+
+
+def test_a_broken_store_is_not_reported_again_by_those_that_use_it(repository: Repository) -> None:
+    repository.store("parcels", key="{nothing}")
+    repository.tool("ship", uses={"tools": ["store__parcels__get"]})
+    assert repository.only_error().file == "amodal/stores/parcels.json"
+
+
+@pytest.mark.parametrize("name", ["memory", "crm__discover", "store__parcels__set"])
+def test_a_tool_of_the_repository_replaces_one_that_comes_with_the_runtime(repository: Repository, name: str) -> None:
+    repository.store("parcels")
+    repository.connection("crm")
+    repository.tool(name)
+    repository.tool("ship", uses={"tools": [name]})
+    assert "replaces the one" in repository.only_warning().message
+
+
+def test_what_an_agent_lists_and_does_not_exist_is_warned_about(repository: Repository) -> None:
+    repository.agent("default", stores={"parcels": "rw"}, connections=["crm"], skills=["triage"], mcp=["docs"])
+    problems = load_bundle(repository.root).problems
+    assert [problem.key for problem in problems] == ["stores.parcels", "connections[0]", "skills[0]", "mcp[0]"]
+    assert all(problem.severity == "warning" and problem.remedy for problem in problems)
 
 
 def test_a_tool_that_is_left_out_cannot_be_used(repository: Repository) -> None:

@@ -1,0 +1,39 @@
+"""Names of tools that come with the runtime, and what a repository has to declare for them (contract 1.3, 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, cast
+
+from runtime_core.repo.bundle import Connection, Store
+
+Mode = Literal["read", "rw"]
+
+DEFAULT_TOOLS: Final = ("ask_choice", "present", "stop_execution", "load_knowledge")
+"""What the model of an agent gets whose definition lists no tools."""
+WEB_TOOLS: Final = ("web_search", "fetch_url")
+MAIL_TOOLS: Final = ("read_messages", "send_message")
+BUILT_IN: Final = (*DEFAULT_TOOLS, "call_subagent", "memory", "request", *WEB_TOOLS)
+"""Names of contract 5.2 that need no connection."""
+VERBS: Final[Mapping[str, Mode]] = {"get": "read", "query": "read", "list": "read", "set": "rw", "remove": "rw"}
+"""What can be done with a store, and the grant it takes."""
+
+
+def store_tools(store: Store, mode: Mode = "rw") -> Sequence[str]:
+    """The tools of a store that a grant gives."""
+    verbs = (verb for verb, needed in VERBS.items() if mode == "rw" or needed == "read")
+    return [f"store__{store.name}__{verb}" for verb in verbs if verb != "remove" or store.deletable]
+
+
+def is_driver(connection: Connection) -> bool:
+    """Whether mail goes through it: its protocol is the name of a driver."""
+    return connection.protocol not in ("rest", "mcp")
+
+
+def mcp_servers(manifest: Mapping[str, Any], connections: Mapping[str, Connection]) -> Mapping[str, Mapping[str, Any]]:
+    """What amodal.json and the connections that are available say of MCP servers, by name."""
+    mcp = manifest.get("mcp")
+    declared = cast("dict[str, Any]", mcp).get("servers") if isinstance(mcp, dict) else None
+    servers = cast("dict[str, dict[str, Any]]", declared) if isinstance(declared, dict) else {}
+    connected = {name: c.spec for name, c in connections.items() if c.protocol == "mcp" and not c.unavailable}
+    return {**servers, **connected}

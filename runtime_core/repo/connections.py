@@ -1,0 +1,132 @@
+"""Connections: `connections/<name>/` with `spec.json`, `policy.json` and texts for models (contract 1.6).
+
+One that cannot be used stays known as unavailable: it stops nothing, and nothing goes around its policy
+(decision 31).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from runtime_core.repo.bundle import Connection
+from runtime_core.repo.files import JsonFile, read_json, validate
+from runtime_core.repo.items import folders_of
+from runtime_core.repo.policy import Policy
+from runtime_core.repo.policyfile import load_policy
+from runtime_core.repo.references import Known, literal_secrets, unset_names
+from runtime_core.repo.report import ENV_NOT_SET, INVALID, NOT_FOUND, PartReport, Report, TooManyProblems
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
+_FIELDS: Final = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel, validate_by_name=True)
+_TEXTS: Final = ("surface", "entities", "rules")
+
+
+class Auth(BaseModel):
+    model_config = _FIELDS
+
+    type: Literal["bearer", "api_key", "oauth2", "basic", "header"] = Field(
+        description="Write bearer, api_key, oauth2, basic or header as the type."
+    )
+    token: str | None = Field(None, description='Write "env:NAME", or leave it out.')
+    header: str | None = Field(None, description="Name the header, or leave it out.")
+    prefix: str | None = Field(None, description="Give what stands before the value as a text, or leave it out.")
+
+
+class Injection(BaseModel):
+    model_config = _FIELDS
+
+    place: Literal["header", "query", "path", "body"] = Field(
+        alias="in", description='Write "header", "query", "path" or "body".'
+    )
+    field: str = Field(min_length=1, description="Name the header, parameter or field.")
+    required: bool = Field(False, description="Write true or false, or leave it out.")
+
+
+class Spec(BaseModel):
+    model_config = _FIELDS
+
+    protocol: str = Field("rest", min_length=1, description='Write "rest", "mcp" or the name of a driver.')
+    base_url: str | None = Field(None, description="Give the address that paths are added to.")
+    headers: dict[str, str] = Field({}, description="Map the names of headers to texts.")
+    auth: Auth | None = Field(None, description='Write {"type": "bearer", "token": "env:NAME"}, or leave it out.')
+    context_injection: dict[str, Injection] = Field({}, description='Write {"key": {"in": "header", "field": …}}.')
+    transport: Literal["stdio", "sse", "http"] | None = Field(None, description='Write "stdio", "sse" or "http".')
+    command: str | None = Field(None, description="Give the program as a text.")
+    args: list[str] = Field([], description="List the arguments as texts.")
+    env: dict[str, str] = Field({}, description="Map the names of environment variables to texts.")
+    url: str | None = Field(None, description="Give the address of the server.")
+
+
+def load_connections(root: Path, report: Report, known: Known) -> Mapping[str, Connection]:
+    return {
+        name: _load(root, name, folder, report, known)
+        for name, folder in folders_of(root, "connections", report).items()
+    }
+
+
+def _load(root: Path, name: str, folder: str, report: Report, known: Known) -> Connection:
+    part = PartReport(report)
+    if not _NAME.match(name):
+        remedy = "Rename the folder: letters, digits, _ and -."
+        part.error(INVALID, folder, f'"{name}" cannot be the name of a connection.', remedy)
+    spec = _spec(root, f"{folder}/spec.json", part, known)
+    policy = _policy(root, folder, report)
+    return Connection(
+        name=name,
+        folder=folder,
+        protocol=str(spec.get("protocol", "rest")),
+        spec=spec,
+        policy=policy or Policy(),
+        texts={kind: f"{folder}/{kind}.md" for kind in _TEXTS if (root / folder / f"{kind}.md").is_file()},
+        unavailable=part.failure or (f"{folder}: Its policy cannot be used." if policy is None else None),
+    )
+
+
+def _spec(root: Path, name: str, report: Report, known: Known) -> Mapping[str, Any]:
+    """What spec.json says, nothing where it says a secret."""
+    if not (root / name).exists():
+        report.error(NOT_FOUND, name, "The connection does not say how to reach it.", "Write this file.")
+        return {}
+    file = read_json(root, name, report)
+    if file is None:
+        return {}
+    spec = validate(Spec, file, report)
+    if spec is not None:
+        _check_address(file, spec, report)
+    for key, variable in unset_names(file.value, known):
+        message = f"{variable} is not set, so the connection cannot be used."
+        remedy = f"Set the environment variable {variable}, or store it: operator-inbox secret set {variable}."
+        report.error(ENV_NOT_SET, name, message, remedy, **file.place(key))
+    secrets = list(literal_secrets(file.value))
+    for key in secrets:
+        message = "A secret must not stand in a file of the repository."
+        remedy = (
+            'Write "env:NAME", set NAME in the environment or the keychain, and replace the secret where it is from.'
+        )
+        report.error(INVALID, name, message, remedy, **file.place(key))
+    return {"protocol": file.value.get("protocol", "rest")} if secrets else file.value
+
+
+def _check_address(file: JsonFile, spec: Spec, report: Report) -> None:
+    if spec.protocol == "rest" and not spec.base_url and not isinstance(file.value.get("openapi"), dict):
+        message, remedy = "baseUrl is missing.", "Give the address that paths are added to."
+        report.error(INVALID, file.name, message, remedy, key="baseUrl")
+    elif spec.protocol == "mcp" and not spec.command and not spec.url:
+        message, remedy = "Neither command nor url is given.", "Give the program to start, or the address of a server."
+        report.error(INVALID, file.name, message, remedy, key="command")
+
+
+def _policy(root: Path, folder: str, report: Report) -> Policy | None:
+    """None for one that cannot be used, which the report says."""
+    try:
+        return load_policy(root, folder, report)
+    except TooManyProblems:
+        message, remedy = "There is too much wrong with the policy.", "Correct it."
+        report.warning(INVALID, folder, message, remedy)
+        return None

@@ -1,0 +1,66 @@
+"""Values that a repository leaves to whoever runs it, `env:NAME` and `scope:KEY`, and secrets it must not hold.
+
+What they stand for is looked up when it is used and kept nowhere else (contract 1.2, 1.6, decision 31).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final, cast
+
+from runtime_core.repo.files import Key
+
+ENV: Final = "env:"
+SCOPE: Final = "scope:"
+Known = Callable[[str], bool]
+"""Whether there is a value for the NAME of ``env:NAME``. May ask a keychain, so it is called only in threads."""
+
+_SECRET: Final = re.compile(
+    r"(token|secret|password|passwd|passphrase|apikey|accesskey|privatekey|secretkey|authkey|subscriptionkey"
+    r"|functionskey|authorization|cookie|credentials?)\Z"
+)
+_SECRET_IN_AUTH: Final = frozenset({"key", "value"})
+_NOT_SEARCHED: Final = frozenset({"contextInjection", "openapi", "test"})
+_IN_ADDRESS: Final = re.compile(
+    r"://[^/?#@]*:[^/?#@]+@|[?&](access_?token|api_?key|key|token|secret|password)=[^&#]", re.I
+)
+
+
+def is_reference(value: str) -> bool:
+    return value.startswith((ENV, SCOPE))
+
+
+def unset_names(value: Any, known: Known, key: Key = ()) -> Iterator[tuple[Key, str]]:
+    """Place and NAME of each ``env:NAME`` that has no value."""
+    for place, text in _texts(value, key):
+        if text.startswith(ENV) and not known(text.removeprefix(ENV)):
+            yield place, text.removeprefix(ENV)
+
+
+def literal_secrets(value: Any, key: Key = ()) -> Iterator[Key]:
+    """Where a secret stands as it is, judged by the names of keys, or in an address."""
+    for place, text in _texts(value, key):
+        inner = place[len(key) :]
+        if text and not is_reference(text) and not _NOT_SEARCHED.intersection(inner) and _holds_secret(inner, text):
+            yield place
+
+
+def _holds_secret(key: Key, text: str) -> bool:
+    name = next((str(part) for part in reversed(key) if isinstance(part, str)), "")
+    plain = re.sub(r"[^a-z]", "", name.lower())
+    if _SECRET.search(plain) or ("auth" in key[:-1] and plain in _SECRET_IN_AUTH):
+        return True
+    return _IN_ADDRESS.search(text) is not None
+
+
+def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
+    todo: list[tuple[Key, Any]] = [(key, value)]
+    while todo:
+        place, current = todo.pop()
+        if isinstance(current, str):
+            yield place, current
+        elif isinstance(current, dict):
+            todo += [((*place, name), item) for name, item in reversed(cast("dict[str, Any]", current).items())]
+        elif isinstance(current, list):
+            todo += [((*place, n), item) for n, item in reversed(list(enumerate(cast("list[Any]", current))))]

@@ -1,0 +1,192 @@
+"""Document stores: `stores/<name>.json`, flat or with the older `entity` (contract 1.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from runtime_core.repo.bundle import Store
+from runtime_core.repo.files import JsonFile, Key, items_of, read_json, validate
+from runtime_core.repo.items import files_of_kind
+from runtime_core.repo.report import INVALID, Report, did_you_mean
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*\Z")
+_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+_FIELDS: Final = ConfigDict(strict=True, allow_inf_nan=False)
+FieldType = Literal["string", "number", "boolean", "datetime", "enum", "array", "object", "ref"]
+_NO_KEY: Final = frozenset({"array", "object"})
+_DEPTH: Final = 50
+
+Stores = Mapping[str, Store | None]
+"""Stores by name; None for one that is there and broken."""
+
+
+class FieldDefinition(BaseModel):
+    model_config = _FIELDS
+
+    type: FieldType = Field(
+        description="Write string, number, boolean, datetime, enum, array, object or ref as the type."
+    )
+    nullable: bool = Field(False, description="Write true or false, or leave it out.")
+    values: list[str | float | bool] | None = Field(None, description="List the values that the field may have.")
+    min: float | None = Field(None, description="Give a number, or leave it out.")
+    max: float | None = Field(None, description="Give a number, or leave it out.")
+    item: dict[str, Any] | None = Field(None, description='Define the items, for example {"type": "string"}.')
+    fields: dict[str, Any] | None = Field(None, description="Map the names of the fields to their definitions.")
+    store: str | None = Field(None, description="Name the store that the value is a key of.")
+
+
+_NEEDED: Final = {
+    "enum": ("values", "List the values that the field may have."),
+    "array": ("item", 'Define the items, for example {"type": "string"}.'),
+    "object": ("fields", "Map the names of the fields to their definitions; {} allows any."),
+    "ref": ("store", "Name the store that the value is a key of."),
+}
+
+
+class Entity(BaseModel):
+    model_config = _FIELDS
+
+    key: str = Field(min_length=1, description='Give the key as a template, for example "{parcel_id}".')
+    fields: dict[str, Any] = Field(alias="schema", description="Map the names of the fields to their definitions.")
+
+
+class StoreFile(BaseModel):
+    model_config = _FIELDS
+
+    name: str | None = Field(None, description="Repeat the name of the file.")
+    indexed: list[str] | None = Field(None, description="List the names of fields.")
+    deletable: bool = Field(False, description="Write true or false, or leave it out.")
+    shared: bool = Field(False, description="Write true or false, or leave it out.")
+
+
+def load_stores(root: Path, report: Report) -> Stores:
+    found = files_of_kind(root, "stores", (".json",), report)
+    stores = {name: _load(root, name, file, report) for name, file in found.items()}
+    for store in stores.values():
+        for key, target in _references(store.schema, ("schema",)) if store is not None else ():
+            if target not in stores and store is not None:
+                message = f'The field refers to the store "{target}", which does not exist.'
+                remedy = f"Create it, or correct the name.{did_you_mean(target, stores)}"
+                report.warning(INVALID, store.file, message, remedy, key=".".join(map(str, key)))
+    return stores
+
+
+def _load(root: Path, name: str, path: str, report: Report) -> Store | None:
+    file = read_json(root, path, report)
+    if file is None:
+        return None
+    before = len(report.problems)
+    if not _NAME.match(name):
+        remedy = "Rename it: a lower-case letter, then lower-case letters, digits, _ and -."
+        report.error(INVALID, path, f'"{name}" cannot be the name of a store.', remedy)
+    parsed = validate(StoreFile, file, report)
+    if parsed is not None and parsed.name not in (None, name):
+        message = f'The name "{parsed.name}" differs from that of the file, "{name}".'
+        report.error(INVALID, path, message, f'Write "{name}", or rename the file.', **file.place(("name",)))
+    inner: Key = ("entity",) if "entity" in file.value else ()
+    entity = _entity(file, inner, report)
+    if entity is None or parsed is None:
+        return None
+    for field_name, definition in entity.fields.items():
+        _check_field(file, (*inner, "schema", field_name), definition, report)
+    _check_key(file, (*inner, "key"), entity, report)
+    if any(problem.severity == "error" for problem in report.problems[before:]):
+        return None
+    return Store(
+        name=name,
+        file=path,
+        key=entity.key,
+        schema=entity.fields,
+        indexed=_indexed(file, inner, entity, report),
+        deletable=parsed.deletable,
+        shared=parsed.shared,
+        ttl_s=_ttl(file.value.get("ttl")),
+    )
+
+
+def _entity(file: JsonFile, inner: Key, report: Report) -> Entity | None:
+    if not inner:
+        return validate(Entity, file, report)
+    given = file.value["entity"]
+    if not isinstance(given, dict):
+        report.error(INVALID, file.name, "This should be an object.", "Write key and schema.", **file.place(inner))
+        return None
+    return validate(Entity, file.part(inner, cast("dict[str, Any]", given)), report)
+
+
+def _check_field(file: JsonFile, key: Key, definition: object, report: Report) -> None:
+    if len(key) > _DEPTH:
+        report.error(INVALID, file.name, "The schema is nested too deeply.", "Make it flatter.", **file.place(key))
+        return
+    if not isinstance(definition, dict):
+        remedy = 'Write a definition such as {"type": "string"}.'
+        report.error(INVALID, file.name, "This is no definition of a field.", remedy, **file.place(key))
+        return
+    given = cast("dict[str, Any]", definition)
+    parsed = validate(FieldDefinition, file.part(key, given), report)
+    if parsed is None:
+        return
+    needed, remedy = _NEEDED.get(parsed.type, ("", ""))
+    if needed and getattr(parsed, needed) in (None, []):
+        message = f"A field of the type {parsed.type} needs {needed}."
+        report.error(INVALID, file.name, message, remedy, **file.place(key))
+    if parsed.type == "array" and parsed.item is not None:
+        _check_field(file, (*key, "item"), parsed.item, report)
+    if parsed.type == "object":
+        for name, inner in (parsed.fields or {}).items():
+            _check_field(file, (*key, "fields", name), inner, report)
+
+
+def _check_key(file: JsonFile, key: Key, entity: Entity, report: Report) -> None:
+    for name in _PLACEHOLDER.findall(entity.key):
+        definition = entity.fields.get(name)
+        if definition is None:
+            message = f"The key names {{{name}}}, which is no field of the schema."
+            remedy = f"Name a field, or add it to the schema.{did_you_mean(name, entity.fields)}"
+            report.error(INVALID, file.name, message, remedy, **file.place(key))
+        elif isinstance(definition, dict) and cast("dict[str, Any]", definition).get("type") in _NO_KEY:
+            message = f"{{{name}}} is an array or an object, which cannot be part of a key."
+            report.error(INVALID, file.name, message, "Name a field with a single value.", **file.place(key))
+    if re.search(r"[{}]", _PLACEHOLDER.sub("", entity.key)):
+        message = "The braces of the key do not match."
+        report.error(INVALID, file.name, message, "Write {field} for the value of a field.", **file.place(key))
+
+
+def _indexed(file: JsonFile, inner: Key, entity: Entity, report: Report) -> tuple[str, ...]:
+    where = (*inner, "indexed") if inner and "indexed" not in file.value else ("indexed",)
+    holder: Any = file.value
+    for part in where[:-1]:
+        holder = holder[part]
+    names = list(dict.fromkeys(name for name in items_of(holder.get("indexed")) if isinstance(name, str)))
+    for name in names:
+        if name not in entity.fields:
+            message = f'"{name}" is no field of the schema, so nothing is found by it.'
+            remedy = f"Correct the name, or take it out.{did_you_mean(name, entity.fields)}"
+            report.warning(INVALID, file.name, message, remedy, **file.place(where))
+    return tuple(name for name in names if name in entity.fields)
+
+
+def _ttl(value: object) -> float | None:
+    """Seconds. The older forms say more than one number, which nothing uses."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        return None
+    return float(value)
+
+
+def _references(fields: Mapping[str, Any], key: Key) -> Iterator[tuple[Key, str]]:
+    for name, definition in fields.items():
+        yield from _references_of(definition, (*key, name))
+
+
+def _references_of(definition: Mapping[str, Any], key: Key) -> Iterator[tuple[Key, str]]:
+    if definition["type"] == "ref":
+        yield key, str(definition["store"])
+    elif definition["type"] == "array":
+        yield from _references_of(definition["item"], (*key, "item"))
+    elif definition["type"] == "object":
+        yield from _references(definition["fields"], (*key, "fields"))
