@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from runtime_core.approvals.answering import judge, recorded
+from runtime_core.connections.client import Connections
 from runtime_core.connections.secrets import EnvironmentSecrets, Secrets
 from runtime_core.dispatch.changes import Change, Changes, Listener
 from runtime_core.dispatch.executor import Executor
@@ -33,6 +34,7 @@ from runtime_core.repo.trust import needs
 from runtime_core.repo.versions import Versions
 from runtime_core.tools.base import Toolbox
 from runtime_core.tools.documents import Documents
+from runtime_core.tools.request import Requests
 from runtime_core.tools.stores import StoreTools
 from runtime_core.tools.web import WebTools
 from runtime_core.wire.codes import RuntimeFault, no_session
@@ -104,7 +106,9 @@ class Runtime:
         self._definitions = Definitions(HandlerHosts(self._data / "hosts", self._handler_log.stray))
         self._documents = Documents(self._journal)
         store_tools = StoreTools(self._documents)
-        toolbox = Toolbox((store_tools, WebTools(self._secrets)))
+        self._connections = Connections(self._secrets)
+        requests = Requests(self._connections)
+        toolbox = Toolbox((store_tools, WebTools(self._secrets), requests))
         self._engine = Engine(
             self._journal,
             self._hosts,
@@ -117,7 +121,7 @@ class Runtime:
             definitions=self._definitions,
             command_homes=self._hosts.command_homes,
             toolbox=toolbox,
-            members={"store": store_tools.member},
+            members={"store": store_tools.member, "request": requests.member},
         )
         shelf = self._engine.shelf
         self._reading = Reading(self._journal, shelf)
@@ -148,7 +152,7 @@ class Runtime:
         """
         await self._executor.stop(grace_s)
         await self._dry_runs.close()
-        await asyncio.gather(self._hosts.close(), self._definitions.close())
+        await asyncio.gather(self._hosts.close(), self._definitions.close(), self._connections.close())
         await self._journal.close()
         self._handler_log.close()
         self._lock.release()

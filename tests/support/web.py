@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -57,19 +57,24 @@ Answering = Callable[[Seen], Says]
 
 
 @contextmanager
-def web_server(answer: Answering = lambda seen: Says({"path": seen.path})) -> Generator[Web]:
-    """Serve on a free port of loopback; ``answer`` is called in the thread of its request."""
+def web_server(answering: Answering = lambda seen: Says({"path": seen.path})) -> Generator[Web]:
+    """Serve on a free port of loopback; ``answering`` is called in the thread of its request."""
     seen: list[Seen] = []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
+        def __getattr__(self, name: str) -> Any:
+            if not name.startswith("do_"):
+                raise AttributeError(name)
+            return self.answer
+
+        def answer(self) -> None:
             length = int(self.headers.get("content-length") or 0)
             headers = {name.lower(): value for name, value in self.headers.items()}
             request = Seen(self.command, self.path, headers, self.rfile.read(length))
             seen.append(request)
-            says = answer(request)
+            says = answering(request)
             body, content_type = says.encoded()
             self.send_response(says.status)
             for name, value in {"Content-Type": content_type, **says.headers}.items():
@@ -80,16 +85,12 @@ def web_server(answer: Answering = lambda seen: Says({"path": seen.path})) -> Ge
             if self.command != "HEAD" and says.status != 204:
                 self.wfile.write(body)
 
-        do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = do_GET
-
         def log_message(self, format: str, *args: object) -> None:
             pass
 
         def handle(self) -> None:
-            try:
+            with suppress(OSError):  # the client went away
                 super().handle()
-            except OSError:
-                pass  # the client went away
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
