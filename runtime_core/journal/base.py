@@ -186,6 +186,10 @@ class Journal(Protocol):
         """Open questions, oldest first, paged by key."""
         ...
 
+    async def gates(self, parent: str) -> Sequence[RunRow]:
+        """The runs that ask a person for a run (decision 20), ended ones too, oldest first."""
+        ...
+
     async def legs(self, run_id: str) -> Sequence[LegRow]:
         """Where the code of the run changed, oldest first; empty for runs of a format that did not keep this."""
         ...

@@ -144,6 +144,13 @@ def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
     return Page(items, total, _cursor(items[-1].asked_at, items[-1].id) if len(rows) > limit else None)
 
 
+def gates(db: Connection, parent: str) -> list[RunRow]:
+    rows = db.execute(
+        f"SELECT {RUN} FROM durable_run WHERE parent_session = ? AND gate IS NOT NULL ORDER BY id", (parent,)
+    )
+    return [to_run(db, row) for row in rows.fetchall()]
+
+
 def legs(db: Connection, run_id: str) -> list[LegRow]:
     rows = db.execute("SELECT epoch, revision, at FROM durable_leg WHERE run_id = ? ORDER BY epoch", (run_id,))
     return [LegRow(*row) for row in rows.fetchall()]

@@ -298,6 +298,7 @@ _THIRD_STATEMENTS: Final = (
     "document INTEGER NOT NULL REFERENCES store_document(id) ON DELETE CASCADE, "
     "PRIMARY KEY (field, value, document)) WITHOUT ROWID",
     "CREATE INDEX store_value_document ON store_value(document)",
+    "CREATE INDEX durable_run_gate ON durable_run(parent_session) WHERE gate IS NOT NULL",
     "CREATE INDEX store_document_part ON store_document(part)",
     "CREATE INDEX store_document_payload_blob ON store_document(payload) WHERE typeof(payload) = 'blob'",
     _counter(

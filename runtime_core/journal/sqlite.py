@@ -158,6 +158,9 @@ class SqliteJournal:
     async def pending(self, limit: int, cursor: str | None) -> Page[PauseRow]:
         return await self._readers.read(lambda db: queries.pending(db, limit, cursor))
 
+    async def gates(self, parent: str) -> Sequence[RunRow]:
+        return await self._readers.read(lambda db: queries.gates(db, parent))
+
     async def legs(self, run_id: str) -> Sequence[LegRow]:
         return await self._readers.read(lambda db: queries.legs(db, run_id))
 

@@ -139,6 +139,7 @@ class RunRow:
             "requested_by": self.created_by,
             "scope_id": self.scope,
             "parent_session_id": self.parent_session,
+            "gate": self.gate,
             "repository": self.repo,
             "revision": self.revision,
             "leg_revision": self.leg_revision,
