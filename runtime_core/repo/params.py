@@ -5,12 +5,15 @@ Numbers are compared as they are written, not as floats. A schema never makes an
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cache
+from itertools import islice
 from typing import Any, Final, Protocol, cast
 
 from jsonschema import Draft202012Validator, ValidationError, validators
@@ -20,13 +23,18 @@ from referencing.exceptions import NoSuchResource, Unresolvable
 from referencing.jsonschema import DRAFT202012, SchemaRegistry
 
 from runtime_core.repo.position import show_key
-from runtime_core.repo.regex import UnsupportedPattern, compile_javascript
+from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_javascript
 from runtime_core.wire.json import JsonError, JsonText, JsonValue, Number, dumps, loads
 
 Key = tuple[str | int, ...]
 
+CHECK_S: Final = 1.0
+"""How long checking one value may take: whoever waits for that does nothing else meanwhile."""
+SCHEMA_S: Final = 5.0
 _CACHE_SIZE: Final = 1024
+_PROBLEMS: Final = 50
 _MESSAGE_LIMIT: Final = 300
+_UNEVALUATED: Final = "unevaluatedProperties"
 _DATA_KEYWORDS: Final = frozenset({"enum", "const", "default", "examples"})
 
 
@@ -65,7 +73,10 @@ def check_value(schema: Mapping[str, Any], value: JsonValue, *, what: str, whose
     ``what`` and ``whose`` are what the sentence calls the value and the schema.
     """
     try:
-        error = next(_compiled(schema).iter_errors(_exact(value)), None)
+        with _within(CHECK_S):
+            error = next(_compiled(schema).iter_errors(_exact(value)), None)
+    except TimeoutError:
+        return f"{what} cannot be checked against {whose} within {CHECK_S:g} s"
     except RecursionError:
         return f"{what} are nested too deeply to be checked"
     except Unresolvable as unresolved:
@@ -78,12 +89,16 @@ def check_schema(schema: Mapping[str, Any]) -> list[SchemaProblem]:
     exact = _exact(schema)
     try:
         checker = _meta_checker(_dialect(exact))
-        problems = [
-            SchemaProblem(tuple(error.absolute_path), _schema_sentence(error)) for error in checker.iter_errors(exact)
-        ]
-        return problems or [*_reference_problems(exact), *_pattern_problems(exact, ())]
+        with _within(SCHEMA_S):
+            problems = [
+                SchemaProblem(tuple(error.absolute_path), _schema_sentence(error))
+                for error in islice(checker.iter_errors(exact), _PROBLEMS)
+            ]
+        return problems or [*_reference_problems(exact), *_pattern_problems(exact)]
     except RecursionError:
         return [SchemaProblem((), "the schema is nested too deeply")]
+    except TimeoutError:
+        return [SchemaProblem((), f"it is too large to be checked within {SCHEMA_S:g} s")]
     except ValueError as error:  # raised for addresses that are none
         return [SchemaProblem((), f"a $schema, $id or $ref in it is not an address: {error}")]
 
@@ -96,7 +111,8 @@ def _compiled(schema: Mapping[str, Any]) -> Any:
     entry = _compiled_schemas.get(id(schema))
     if entry is None:
         exact = _exact(schema)
-        entry = (schema, _with_exact_numbers(_dialect(exact))(exact, registry=_registry(exact)))
+        keywords = _with_exact_numbers(_dialect(exact), without=_unchecked(exact))
+        entry = (schema, keywords(exact, registry=_registry(exact)))
         if len(_compiled_schemas) >= _CACHE_SIZE:
             _compiled_schemas.clear()
         _compiled_schemas[id(schema)] = entry
@@ -155,19 +171,104 @@ def _multiple_of(_validator: Any, step: Any, value: Any, _schema: Any) -> Iterat
 def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
     if not isinstance(value, str):
         return
-    try:
-        fits = compile_javascript(pattern).search(value)
-    except UnsupportedPattern:
-        return
-    if not fits:
+    if _fits(pattern, value) is False:
         yield ValidationError(f"{dumps(value)} does not match {pattern}")
 
 
+def _fits(pattern: str, text: str) -> bool | None:
+    """None for a pattern that is not checked."""
+    try:
+        return compile_javascript(pattern).search(text, timeout=_left_s()) is not None
+    except (UnsupportedPattern, BrokenPattern):
+        return None
+
+
+def _pattern_properties(validator: Any, patterns: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
+    for pattern, subschema in patterns.items() if isinstance(value, dict) else ():
+        for name, item in cast("dict[str, Any]", value).items():
+            if _fits(pattern, name):
+                yield from validator.descend(item, subschema, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, allowed: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+    if not isinstance(value, dict):
+        return
+    named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    for name, item in cast("dict[str, Any]", value).items():
+        if name in named or any(_fits(pattern, name) is not False for pattern in patterns):
+            continue
+        if allowed is False:
+            yield ValidationError(f"Additional properties are not allowed ({name!r} was unexpected)")
+        else:
+            yield from validator.descend(item, allowed, path=name)
+
+
+def _unique_items(_validator: Any, wanted: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
+    if wanted and isinstance(value, list):
+        items = cast("list[Any]", value)
+        if len(set(map(_identity, items))) < len(items):
+            yield ValidationError(f"{_show(items)} has non-unique elements")
+
+
+def _identity(value: Any) -> object:
+    """Equal for values that are the same in JSON Schema: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(value, dict):
+        return "object", frozenset((name, _identity(item)) for name, item in cast("dict[str, Any]", value).items())
+    if isinstance(value, list):
+        return "array", tuple(map(_identity, cast("list[Any]", value)))
+    return (bool, value) if isinstance(value, bool) else value
+
+
+_OWN_KEYWORDS: Final[Mapping[str, Callable[..., Any]]] = {
+    "additionalProperties": _additional_properties,
+    "multipleOf": _multiple_of,
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "uniqueItems": _unique_items,
+}
+
+
 @cache
-def _with_exact_numbers(dialect: Any) -> Any:
+def _with_exact_numbers(dialect: Any, without: str | None = None) -> Any:
     checker = dialect.TYPE_CHECKER.redefine_many({"number": _is_number, "integer": _is_integer})
     extend: Any = cast("Any", validators).extend
-    return extend(dialect, {"multipleOf": _multiple_of, "pattern": _pattern}, type_checker=checker)
+    known: Mapping[str, Callable[..., Any]] = dialect.VALIDATORS
+    keywords = {name: _bounded(_OWN_KEYWORDS.get(name, check)) for name, check in known.items()}
+    if without is not None:
+        keywords[without] = lambda *_: ()
+    return extend(dialect, keywords, type_checker=checker)
+
+
+# --- time --------------------------------------------------------------------------------------------------------
+
+_until: ContextVar[float] = ContextVar("_until")
+
+
+@contextmanager
+def _within(seconds: float) -> Generator[None]:
+    token = _until.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _until.reset(token)
+
+
+def _left_s() -> float:
+    """Raises `TimeoutError` when nothing is left."""
+    left = _until.get() - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _bounded(check: Callable[..., Any]) -> Callable[..., Any]:
+    """References may multiply the work of a schema without end, so every keyword looks at the clock."""
+
+    def bounded(*given: Any) -> Iterator[ValidationError]:
+        _left_s()
+        yield from check(*given) or ()
+
+    return bounded
 
 
 # --- the schema itself -------------------------------------------------------------------------------------------
@@ -191,6 +292,12 @@ def _no_retrieval(uri: str) -> Any:
     raise NoSuchResource(ref=uri)
 
 
+def _unchecked(schema: Mapping[str, Any]) -> str | None:
+    """The library matches patterns for ``unevaluatedProperties`` without a time limit."""
+    words = {str(key[-1]) for key, _ in _members(schema, ())}
+    return _UNEVALUATED if {_UNEVALUATED, "patternProperties"} <= words else None
+
+
 def _registry(schema: Mapping[str, Any]) -> SchemaRegistry:
     empty: SchemaRegistry = Registry(retrieve=_no_retrieval)  # pyright: ignore[reportCallIssue]
     resource = Resource.from_contents(schema, default_specification=DRAFT202012)
@@ -200,7 +307,9 @@ def _registry(schema: Mapping[str, Any]) -> SchemaRegistry:
 def _reference_problems(schema: Mapping[str, Any]) -> Iterator[SchemaProblem]:
     resource = Resource.from_contents(schema, default_specification=DRAFT202012)
     resolver = _registry(schema).resolver(resource.id() or "")
-    for key, reference in _references(schema, ()):
+    for key, reference in _members(schema, ()):
+        if key[-1] != "$ref" or not isinstance(reference, str):
+            continue
         try:
             found: Any = resolver.lookup(reference).contents
             if not isinstance(found, Mapping | bool):
@@ -212,30 +321,36 @@ def _reference_problems(schema: Mapping[str, Any]) -> Iterator[SchemaProblem]:
                 yield SchemaProblem(key, f"{reference} points outside this file; nothing is fetched")
 
 
-def _references(node: Any, key: Key) -> Iterator[tuple[Key, str]]:
+def _members(node: Any, key: Key) -> Iterator[tuple[Key, Any]]:
+    """Every place in a schema with what stands there, values that are only data left out."""
     for part, item in _children(node):
-        if part == "$ref" and isinstance(item, str):
-            yield (*key, part), item
-        elif part not in _DATA_KEYWORDS:
-            yield from _references(item, (*key, part))
+        yield (*key, part), item
+        if part not in _DATA_KEYWORDS:
+            yield from _members(item, (*key, part))
 
 
-def _pattern_problems(node: Any, key: Key) -> Iterator[SchemaProblem]:
-    for part, item in _children(node):
-        here = (*key, part)
-        if part == "pattern" and isinstance(item, str):
-            yield from _pattern_problem(item, here)
-        elif part not in _DATA_KEYWORDS:
-            yield from _pattern_problems(item, here)
+def _pattern_problems(schema: Mapping[str, Any]) -> Iterator[SchemaProblem]:
+    unchecked = _unchecked(schema)
+    for key, item in _members(schema, ()):
+        if key[-1] == "pattern" and isinstance(item, str):
+            yield from _pattern_problem(item, key)
+        elif key[-1] == "patternProperties" and isinstance(item, dict):
+            for pattern in cast("dict[str, Any]", item):
+                yield from _pattern_problem(pattern, (*key, pattern))
+        elif key[-1] == unchecked:
+            yield SchemaProblem(
+                key, "this is not checked in a schema that has patternProperties as well", tolerable=True
+            )
 
 
 def _pattern_problem(pattern: str, key: Key) -> Iterator[SchemaProblem]:
+    shown = pattern if len(pattern) <= 80 else pattern[:80] + "…"
     try:
         compile_javascript(pattern)
     except UnsupportedPattern:
-        yield SchemaProblem(key, f"the pattern {pattern} uses JavaScript that is not checked here", tolerable=True)
-    except re.error as error:
-        yield SchemaProblem(key, f"the pattern {pattern} is not a regular expression: {error}")
+        yield SchemaProblem(key, f"the pattern {shown} uses JavaScript that is not checked here", tolerable=True)
+    except BrokenPattern as error:
+        yield SchemaProblem(key, f"the pattern {shown} is not a regular expression: {error}")
 
 
 def _children(node: Any) -> Iterator[tuple[str | int, Any]]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime_core.repo.bundle import Tool
-from runtime_core.repo.params import check_params, check_schema
+from runtime_core.repo.params import check_params, check_schema, check_value
 from runtime_core.wire.json import dumps, loads
 
 
@@ -164,3 +164,52 @@ def test_multiples_are_exact_for_decimals(value: Any, step: int) -> None:
     schema = tool(f'{{"multipleOf": 0.{step:06d}}}')
     expected = (Fraction(value) / Fraction(step, 10**6)).denominator == 1
     assert (check_params(schema, text) is None) == expected
+
+
+REPEATED: dict[str, object] = {
+    f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(60)
+}
+ENDLESS = "^(a|aa)+$"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"pattern": ENDLESS}, "a" * 200),
+        ({"additionalProperties": False, "patternProperties": {ENDLESS: {}}}, {"a" * 60 + "b": 1}),
+        ({"$defs": {**REPEATED, "d60": {"type": "string"}}, "$ref": "#/$defs/d0"}, "x"),
+    ],
+)
+def test_a_schema_cannot_hold_up_whoever_checks_with_it(schema: dict[str, Any], value: Any) -> None:
+    assert all(problem.tolerable for problem in check_schema(schema))
+    found = check_value(schema, value, what="the value", whose="the schema of ship")
+    assert found == "the value cannot be checked against the schema of ship within 1 s"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "fits"),
+    [
+        ({"patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False}, {"ab": "x"}, True),
+        ({"patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False}, {"ab": 1}, False),
+        ({"patternProperties": {"^a": {}}, "additionalProperties": False}, {"b": 1}, False),
+        ({"properties": {"b": {}}, "additionalProperties": {"type": "number"}}, {"b": "x", "c": 1}, True),
+        ({"properties": {"b": {}}, "additionalProperties": {"type": "number"}}, {"b": "x", "c": "x"}, False),
+        ({"uniqueItems": True}, [1, True, "1", [1], [True], {"a": 1}, {"a": "1"}], True),
+        ({"uniqueItems": True}, [{"a": [1, 2.0]}, {"a": [1.0, 2]}], False),
+        ({"uniqueItems": False}, [1, 1], True),
+        ({"pattern": "^a{e}\\m$"}, "a{e}m", True),
+        ({"pattern": "^(?<x>a|b)\\k<x>$"}, "ab", False),
+    ],
+)
+def test_keywords_of_our_own_say_what_the_standard_says(schema: dict[str, Any], value: Any, fits: bool) -> None:
+    assert check_schema(schema) == []
+    assert (check_value(schema, value, what="it", whose="the schema") is None) is fits
+
+
+def test_what_the_library_would_match_without_a_time_limit_is_left_unchecked() -> None:
+    schema: dict[str, Any] = {"patternProperties": {ENDLESS: {}}, "unevaluatedProperties": False}
+    (problem,) = check_schema(schema)
+    assert problem.tolerable
+    assert check_value(schema, {"b": 1}, what="it", whose="the schema") is None
+    alone: dict[str, Any] = {"unevaluatedProperties": False, "properties": {"a": {}}}
+    assert check_value(alone, {"b": 1}, what="it", whose="the schema") is not None
