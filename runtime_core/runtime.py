@@ -21,6 +21,7 @@ from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.dry_runs import DryRuns, Verdict
 from runtime_core.engine.engine import Engine, Launch
+from runtime_core.engine.hooks import Hooks
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.quota import check_answer, check_value
 from runtime_core.engine.reading import Reading
@@ -33,7 +34,11 @@ from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.repo.trust import needs
 from runtime_core.repo.versions import Versions
 from runtime_core.tools.base import Toolbox
+from runtime_core.tools.chat import ChatTools
 from runtime_core.tools.documents import Documents
+from runtime_core.tools.knowledge import KnowledgeTools
+from runtime_core.tools.mail import MailTools
+from runtime_core.tools.memory import MemoryTools
 from runtime_core.tools.request import Requests
 from runtime_core.tools.stores import StoreTools
 from runtime_core.tools.web import WebTools
@@ -108,7 +113,10 @@ class Runtime:
         store_tools = StoreTools(self._documents)
         self._connections = Connections(self._secrets)
         requests = Requests(self._connections)
-        toolbox = Toolbox((store_tools, WebTools(self._secrets), requests))
+        mail_tools = MailTools(self._secrets, self._data)
+        self._hooks = Hooks(HandlerHosts(self._data / "hosts", self._handler_log.stray), self._documents)
+        own_tools = (ChatTools(), KnowledgeTools(), MemoryTools(self._journal))
+        toolbox = Toolbox((*own_tools, store_tools, WebTools(self._secrets), requests, mail_tools))
         self._engine = Engine(
             self._journal,
             self._hosts,
@@ -119,6 +127,7 @@ class Runtime:
             settings=self._settings,
             versions=Versions(self._data / "versions"),
             definitions=self._definitions,
+            hooks=self._hooks,
             command_homes=self._hosts.command_homes,
             toolbox=toolbox,
             members={"store": store_tools.member, "request": requests.member},
@@ -152,7 +161,9 @@ class Runtime:
         """
         await self._executor.stop(grace_s)
         await self._dry_runs.close()
-        await asyncio.gather(self._hosts.close(), self._definitions.close(), self._connections.close())
+        await asyncio.gather(
+            self._hosts.close(), self._definitions.close(), self._hooks.close(), self._connections.close()
+        )
         await self._journal.close()
         self._handler_log.close()
         self._lock.release()

@@ -1,16 +1,26 @@
-"""The loop of a subagent: model turns and tool calls until a turn answers in words (contract 10)."""
+"""The loop of an agent: model turns and tool calls until a turn answers in words (contract 10)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, Literal, Protocol
 
 from runtime_core.agents.turns import Message, Model, ModelError, ToolCall, Turn
-from runtime_core.repo.bundle import Agent
-from runtime_core.wire.json import JsonError, JsonText, loads, pretty
+from runtime_core.repo.bundle import Agent, HookPoint
+from runtime_core.tools.chat import STOP
+from runtime_core.wire.json import JsonError, JsonText, dumps, loads, pretty
 
-CallTool = Callable[[str, JsonText], Awaitable[JsonText]]
-Offer = Callable[[], Awaitable[Sequence[str]]]
+SUBAGENT_TURNS: Final = 10
+SNIPPED_ABOVE: Final = 20_000
+"""Characters of a result up to which a model sees all of it."""
+SNIPPED_TO: Final = 2_000
+"""Characters that it sees of both ends of a longer one."""
+
+AskHooks = Callable[[HookPoint, JsonText], Awaitable[str | None]]
+"""Asks the hooks of a point about a payload; the reason of the one that blocks."""
 
 NO_MODEL = (
     'there is no model: set models.main in amodal.json, for example {"provider": "scripted", "model": "FILE.json"}, '
@@ -22,34 +32,57 @@ class SubagentFailed(Exception):  # noqa: N818
     """The specialist gave no answer; the message names it and says why."""
 
 
-async def run_subagent(
-    agent: Agent,
-    task: str,
-    input: JsonText | None,
-    model: Model | None,
-    call_tool: CallTool,
-    offer: Offer | None = None,
-) -> str:
-    """Run a specialist and return the text of its last turn.
+class OutcomeUnknown(Exception):  # noqa: N818
+    """A tool call that may or may not have run: only a person can say how it goes on, no handler and no model."""
 
-    ``input`` is appended to the task as a JSON block. ``offer`` says for each turn which tools the model may call, all
-    of ``agent.tools`` without it. ``call_tool`` gets one of these names and its arguments; whatever it raises goes back
-    to the model as text, except cancellation and `OutcomeUnknown`.
-    Raises `SubagentFailed`.
+
+class AgentTools(Protocol):
+    """What the model of an agent may call."""
+
+    async def offered(self) -> Sequence[str]:
+        """The names for its next turn."""
+        ...
+
+    def is_read(self, name: str, args: JsonText) -> bool:
+        """Whether a call may be made beside others that only read."""
+        ...
+
+    async def call(self, name: str, args: JsonText) -> JsonText:
+        """Whatever it raises goes back to the model as text, except cancellation and `OutcomeUnknown`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a conversation ended. ``text`` is that of the last turn of the model only.
+
+    ``stopped``: the model ended it with ``stop_execution``, which is no answer, whatever it said beside it;
+    ``blocked``: a hook did. ``reason`` says why.
+    """
+
+    kind: Literal["answered", "stopped", "blocked"]
+    text: str = ""
+    reason: str = ""
+
+
+async def run_subagent(agent: Agent, task: str, input: JsonText | None, model: Model | None, tools: AgentTools) -> str:
+    """Run a specialist and return the text of its last turn; one that stops itself has not answered.
+
+    ``input`` is appended to the task as a JSON block. Raises `SubagentFailed`.
     """
     if model is None:
         raise SubagentFailed(f'The agent "{agent.name}" cannot run: {NO_MODEL}.')
+    said = [Message("user", user_turn(task, input))]
     try:
         async with asyncio.timeout(agent.timeout_s):
-            return await _converse(agent, user_turn(task, input), model, call_tool, offer)
+            ending = await converse(agent, said, model, tools, turns=SUBAGENT_TURNS)
     except ModelError as error:
         raise SubagentFailed(f'The agent "{agent.name}" failed: {error.message}') from error
     except TimeoutError:
         raise SubagentFailed(f'The agent "{agent.name}" gave no answer within {agent.timeout_s:g} s.') from None
-
-
-class OutcomeUnknown(Exception):  # noqa: N818
-    """A tool call that may or may not have run: only a person can say how it goes on, no handler and no model."""
+    if ending.kind != "answered":
+        raise SubagentFailed(f'The agent "{agent.name}" {ending.kind} without an answer: {ending.reason}')
+    return ending.text
 
 
 def user_turn(task: str, input: JsonText | None) -> str:
@@ -59,31 +92,92 @@ def user_turn(task: str, input: JsonText | None) -> str:
     return f"{task}\n\nContext:\n```json\n{pretty(loads(input))}\n```"
 
 
-async def _converse(agent: Agent, asked: str, model: Model, call_tool: CallTool, offer: Offer | None) -> str:
-    messages = [Message("user", asked)]
+async def converse(
+    agent: Agent,
+    messages: list[Message],
+    model: Model,
+    tools: AgentTools,
+    *,
+    turns: int,
+    hooks: AskHooks | None = None,
+) -> Ending:
+    """Let an agent answer the last of ``messages``, to which everything is added that is said until then.
+
+    ``turns``: how often its model may be asked. ``hooks`` of a chat: asked before the model sees the message, before
+    anybody sees its answer, and when the turn is over (``{"input", "output", "end", "reason"}``). Raises
+    `SubagentFailed` and `ModelError`.
+    """
+    asked = messages[-1].text
+    ending = await _answer(agent, messages, model, tools, turns, hooks)
+    if hooks is not None:
+        over = {"input": asked, "output": ending.text, "end": ending.kind, "reason": ending.reason}
+        await hooks("postTurn", dumps(over))
+    return ending
+
+
+async def _answer(
+    agent: Agent, messages: list[Message], model: Model, tools: AgentTools, turns: int, hooks: AskHooks | None
+) -> Ending:
+    async def blocks(point: HookPoint, text: str) -> str | None:
+        return await hooks(point, dumps({"text": text})) if hooks is not None else None
+
+    if (reason := await blocks("preInput", messages[-1].text)) is not None:
+        return Ending("blocked", reason=reason)
+    ending = await _talk(agent, messages, model, tools, turns)
+    if ending.text and (reason := await blocks("preOutput", ending.text)) is not None:
+        return Ending("blocked", reason=reason)
+    return ending
+
+
+async def _talk(agent: Agent, messages: list[Message], model: Model, tools: AgentTools, turns: int) -> Ending:
     calls_left = agent.max_tool_calls
-    while True:
-        tools = tuple(await offer()) if offer is not None else agent.tools or ()
-        reply = await model.reply(Turn(agent.name, agent.prompt, tuple(messages), tools))
+    for _ in range(turns):
+        offered = tuple(await tools.offered())
+        reply = await model.reply(Turn(agent.name, agent.prompt, tuple(messages), offered))
+        messages.append(Message("assistant", reply.text, reply.tool_calls))
         if not reply.tool_calls:
-            return reply.text
+            return Ending("answered", reply.text)
         calls_left -= len(reply.tool_calls)
         if calls_left < 0:
             raise SubagentFailed(
                 f'The agent "{agent.name}" asked for more than {agent.max_tool_calls} tool calls without answering. '
                 f"Raise maxToolCalls in agents/{agent.name}/agent.json if it needs more."
             )
-        messages.append(Message("assistant", reply.text, reply.tool_calls))
-        for call in reply.tool_calls:
-            messages.append(Message("tool", await _result_text(agent, tools, call, call_tool)))
+        for calls in _batches(reply.tool_calls, tools):
+            results = await _together([_result(agent, offered, call, tools) for call in calls])
+            messages.extend(Message("tool", _snipped(result)) for result in results)
+            if (reason := _stopped(calls[-1], results[-1])) is not None:
+                return Ending("stopped", reply.text, reason)
+    raise SubagentFailed(
+        f'The agent "{agent.name}" did not answer within {turns} turns of its model. '
+        "Let its prompt ask for several tools in one turn, or give it less to do."
+    )
 
 
-async def _result_text(agent: Agent, tools: Sequence[str], call: ToolCall, call_tool: CallTool) -> str:
-    """The result as the model reads it: what is not an object is wrapped (contract 2.7)."""
-    if call.name not in tools:
-        return f'Tool "{call.name}" is not available to the agent "{agent.name}".'
+def _batches(calls: Sequence[ToolCall], tools: AgentTools) -> Iterator[Sequence[ToolCall]]:
+    """Neighbours that only read together, every other one by itself."""
+    for is_read, batch in groupby(calls, key=lambda call: tools.is_read(call.name, call.args)):
+        some = tuple(batch)
+        yield from (some,) if is_read else ((call,) for call in some)
+
+
+async def _together(work: Sequence[Awaitable[str]]) -> Sequence[str]:
+    tasks = [asyncio.ensure_future(one) for one in work]
     try:
-        result = await call_tool(call.name, call.args)
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def _result(agent: Agent, offered: Sequence[str], call: ToolCall, tools: AgentTools) -> str:
+    """The result as the model reads it: what is not an object is wrapped (contract 2.7)."""
+    if call.name not in offered:
+        return f'Tool "{call.name}" is not available to the agent "{agent.name}".'
+    if not _is_object(call.args):
+        return f'The arguments of "{call.name}" are not a JSON object.'
+    try:
+        result = await tools.call(call.name, call.args)
     except OutcomeUnknown:
         raise
     except Exception as error:  # noqa: BLE001 - contract 10: no failure of a tool ends the turn
@@ -91,8 +185,24 @@ async def _result_text(agent: Agent, tools: Sequence[str], call: ToolCall, call_
     return result if _is_object(result) else f'{{"result":{result or "null"}}}'
 
 
-def _is_object(result: JsonText) -> bool:
+def _snipped(text: str) -> str:
+    if len(text) <= SNIPPED_ABOVE:
+        return text
+    left_out = len(text) - 2 * SNIPPED_TO
+    return f"{text[:SNIPPED_TO]}\n[... {left_out} characters are left out ...]\n{text[-SNIPPED_TO:]}"
+
+
+def _stopped(call: ToolCall, result: str) -> str | None:
+    """Why the model ended its turn, if this call did that."""
+    if call.name != STOP or not _is_object(result):
+        return None
+    said = loads(result)
+    assert isinstance(said, dict)
+    return str(said.get("reason") or "it gave no reason") if said.get("__stop") is True else None
+
+
+def _is_object(text: JsonText) -> bool:
     try:
-        return isinstance(loads(result), dict)
+        return isinstance(loads(text), dict)
     except JsonError:
         return False

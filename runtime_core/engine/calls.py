@@ -54,9 +54,8 @@ class Calls:
             return await self.traced(
                 place, call.seq, call.kind, call.name, call.args, partial(member, call.args, asked)
             )
-        return await self.traced(
-            place, call.seq, "subagent", call.name, call.args, partial(self._subagent, place, call)
-        )
+        work = partial(self._subagent, place, call)
+        return await self.traced(place, call.seq, "subagent", call.name, call.args, work)
 
     async def tool(self, place: Place, call: HandlerCall) -> Outcome:
         return await self.traced(place, call.seq, "tool", call.name, call.args, partial(self._tool, place, call))

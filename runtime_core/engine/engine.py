@@ -23,6 +23,7 @@ from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.driver import RunDriver
 from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text
 from runtime_core.engine.frames import Origin, Place
+from runtime_core.engine.hooks import Hooks
 from runtime_core.engine.ids import new_run_id
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.pauses import stuck_run
@@ -85,8 +86,7 @@ class _Nested:
     """Where a run of its own stands that a handler waits for, and the code of that handler."""
 
     bundle: Bundle
-    depth: int
-    levels: int
+    place: Place
 
 
 class Engine:
@@ -104,6 +104,7 @@ class Engine:
         settings: Settings,
         versions: Versions,
         definitions: Definitions,
+        hooks: Hooks,
         command_homes: Path,
         toolbox: Toolbox,
         members: Mapping[str, Member],
@@ -113,6 +114,7 @@ class Engine:
         self._command_homes = command_homes
         self.shelf = Shelf(versions, definitions, self._retire)
         self._definitions = definitions
+        self._hooks = hooks
         self._journal = journal
         self._hosts = hosts
         self._model = model
@@ -211,7 +213,7 @@ class Engine:
             return
         if run.id in self._cancelled:
             return
-        root = Place(tool, "", above.depth if above else 0, above.levels if above else 0, (tool.name,))
+        root = replace(above.place, tool=tool, path="") if above is not None else Place(tool, names=(tool.name,))
         spans = SpanBook(run.id, claim.epoch, lambda span: self._publish(span, span.leg < claim.epoch))
         model = partial(self._model_of, run.id, bundle)
         launch = Launch(bundle, tool, run.params, run.created_by, run.scope, run.context)
@@ -244,7 +246,7 @@ class Engine:
         trusted = partial(self._journal.is_trusted, str(bundle.root), bundle.revision)
         shell = Shell(bundle, self._settings.shell_exec, trusted, self._commands, self._command_homes)
         surface = Surface(self._definitions, origin, who, context)
-        return Calls(origin, spans, model, own_run, shell, surface, self._members)
+        return Calls(origin, spans, model, own_run, shell, surface, self._hooks, self._members)
 
     async def _own_run(self, place: Place, launch: Launch) -> JsonText:
         """A durable tool called from code that is not journaled (decision 10)."""
@@ -253,7 +255,7 @@ class Engine:
             raise CallFailed("invalid-params", f"{problem} Pass less.", tool=launch.tool.name)
         row = launch.row()
         name = launch.tool.name
-        self._nested[row.id] = _Nested(launch.bundle, place.depth, place.levels)
+        self._nested[row.id] = _Nested(launch.bundle, replace(place, names=place.names[-1:]))
         try:
             run: RunRow = await self._finish_run(row)
         finally:
@@ -291,6 +293,7 @@ class Engine:
         """Called when files changed: processes of the old code end with their legs, its copy stays a while."""
         await self._hosts.retire(HostRepo(bundle.root, bundle.revision, bundle.code))
         await self._definitions.retire(bundle)
+        await self._hooks.retire(bundle)
         await asyncio.to_thread(self.shelf.versions.find, bundle.revision)
 
 

@@ -28,6 +28,7 @@ from runtime_core.hosts.base import (
 )
 from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.tools.base import ReadyTool, Toolbox
+from runtime_core.tools.chat import CALL_SUBAGENT
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import Entry, SlotPath, slot
 
@@ -58,12 +59,14 @@ COMPOSITE_METHODS = INLINE_METHODS | {"callTool", "callSubagent"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a handler stands in its run: ``depth`` in tools, ``levels`` of subagents above it, names from the top."""
+    """Where a handler or an agent stands in its run: ``depth`` in tools, ``levels`` of subagents down to it, of which
+    there may be ``deepest``, names from the top."""
 
     tool: Tool
     path: SlotPath = ""
     depth: int = 0
     levels: int = 0
+    deepest: int = MAX_AGENT_LEVELS
     names: tuple[str, ...] = ()
 
     def child(self, tool: Tool, number: int) -> Place:
@@ -102,7 +105,7 @@ class Origin:
     def makes_calls(self, call: HandlerCall) -> bool:
         """Whether what a call executes without a journal makes calls itself, so that they go on with it."""
         tool = self.bundle.tools.get(call.name) if call.kind == "tool" else None
-        return call.kind == "subagent" or (tool is not None and tool.has_uses)
+        return call.kind == "subagent" or call.name == CALL_SUBAGENT or (tool is not None and tool.has_uses)
 
     def job(self, place: Place, params: JsonText, started_at: float) -> HandlerJob:
         tool = place.tool

@@ -1,12 +1,11 @@
 """Hooks: code of a repository that is asked around what a model does, and may forbid it (contract 9.2).
 
 Asked only about what a model selected or says, never about calls of handlers, triggers or direct starts. Where around
-the call of a model they come, `Calls.agent_tool` says.
+the call of a model they come, `agent_calls` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, Protocol, cast
@@ -16,26 +15,19 @@ from runtime_core.engine.frames import Outcome
 from runtime_core.engine.losses import LOST_LIMIT
 from runtime_core.hosts.base import HandlerCall, HandlerFailure, HandlerJob, HostRepo, Hosts, NoteKind
 from runtime_core.repo.bundle import Bundle, Hook, HookPoint
+from runtime_core.tools.documents import Documents
 from runtime_core.wire.json import JsonText, dumps, loads
-from runtime_core.wire.stores import Partition
+from runtime_core.wire.stores import StoreQuery
 
 HOOK_S: Final = 5.0
 """How long one hook may take for one answer."""
 GATES: Final = frozenset[HookPoint]({"preInput", "preToolUse", "preOutput"})
 """Where a hook may block; elsewhere it only looks."""
+ROWS: Final = 10_000
+"""What ``ctx.store.query`` gives at most: a guard that judges by a part of what there is would be none."""
 NO_REASON: Final = "it gave no reason"
 
 Source = Literal["chat", "automation", "webhook", "intent", "skill"]
-
-
-class Rows(Protocol):
-    """The committed documents of the stores, as hooks read them."""
-
-    async def row(self, partition: Partition, key: str) -> JsonText | None: ...
-
-    async def rows(self, partition: Partition, where: Mapping[str, Any]) -> Sequence[JsonText]:
-        """The bare documents whose fields are equal to those of ``where``."""
-        ...
 
 
 class HookNote(Protocol):
@@ -60,11 +52,11 @@ class Subject:
 
 
 class Hooks:
-    """Asks the hooks of repositories, in processes of their own. ``rows``: what those with ``store:read`` may read."""
+    """Asks the hooks of repositories, in processes of their own. ``documents``: what those with ``store:read`` see."""
 
-    def __init__(self, hosts: Hosts, rows: Rows) -> None:
+    def __init__(self, hosts: Hosts, documents: Documents) -> None:
         self._hosts = hosts
-        self._rows = rows
+        self._documents = documents
 
     async def ask(self, subject: Subject, point: HookPoint, payload: JsonText) -> str | None:
         """Ask the hooks of a point, those of a lower priority first; the reason of the first one that blocks.
@@ -134,16 +126,19 @@ class Hooks:
     async def _look(self, subject: Subject, call: HandlerCall) -> Outcome:
         """``ctx.store.get`` and ``ctx.store.query``."""
         name, what = cast("list[Any]", loads(call.args))
-        store = subject.bundle.stores.get(name) if isinstance(name, str) else None
+        bundle, scope = subject.bundle, subject.scope
+        store = bundle.stores.get(name) if isinstance(name, str) else None
         if store is None:
             return _refused(f"ctx.store.{call.name}: the repository has no store {dumps(name)}")
-        partition = Partition(str(subject.bundle.root), "" if store.shared else subject.scope, store.name)
         if call.name == "get":
-            return True, await self._rows.row(partition, str(what)) or JsonText("null")
-        where = cast("dict[str, Any]", what or {})
+            return True, await self._documents.payload(bundle, scope, store, str(what)) or JsonText("null")
         if not isinstance(what, dict | None):
             return _refused("ctx.store.query: the filter has to be an object of fields and the values they have")
-        return True, JsonText(f"[{','.join(await self._rows.rows(partition, where))}]")
+        query = StoreQuery(cast("dict[str, Any]", what or {}), limit=ROWS + 1, indexed=store.indexed)
+        rows = await self._documents.payloads(bundle, scope, store, query)
+        if len(rows) > ROWS:
+            return _refused(f"ctx.store.query: more than {ROWS:,} documents of {store.name} fit; ask for fewer")
+        return True, JsonText(f"[{','.join(rows)}]")
 
 
 def _refused(message: str) -> Outcome:
