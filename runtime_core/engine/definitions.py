@@ -11,6 +11,7 @@ from typing import Final
 
 from runtime_core.engine.asking import Note, ask
 from runtime_core.engine.losses import started
+from runtime_core.connections.secrets import EnvironmentSecrets, Secrets
 from runtime_core.hosts.base import HandlerFailure, HandlerJob, HandlerLoadError, HostRepo, Hosts, HostUnavailable
 from runtime_core.repo.bundle import Bundle, BundleError, Condition, Problem
 from runtime_core.repo.definitions import CodeFile, Description, code_files
@@ -27,10 +28,14 @@ _Known = Mapping[str, Description]
 
 
 class Definitions:
-    """Loads repositories together with what they define in code, and asks the predicates in it."""
+    """Loads repositories together with what they define in code, and asks the predicates in it.
 
-    def __init__(self, hosts: Hosts) -> None:
+    ``secrets``: where it is looked up whether there is a value for ``env:NAME``.
+    """
+
+    def __init__(self, hosts: Hosts, secrets: Secrets | None = None) -> None:
         self._hosts = hosts
+        self._secrets = secrets or EnvironmentSecrets()
         self._known: OrderedDict[tuple[Path, str], _Known] = OrderedDict()
         self._hung: set[tuple[Path, str, str, tuple[str | int, ...]]] = set()
 
@@ -39,7 +44,7 @@ class Definitions:
         for _ in range(_ATTEMPTS):
             revision, files = await asyncio.to_thread(_look, code or root)
             known: _Known = await self._read(HostRepo(root, revision, code), files) if files else {}
-            bundle = await asyncio.to_thread(_load, code or root, known)
+            bundle = await asyncio.to_thread(_load, code or root, known, self._secrets)
             if not files or bundle.revision == revision:
                 return bundle if code is None else replace(bundle, root=root, code=code)
         message = "Its files change faster than its definitions can be read."
@@ -123,7 +128,7 @@ def _look(root: Path) -> tuple[str, Sequence[CodeFile]]:
         return "", ()
 
 
-def _load(root: Path, known: _Known) -> Bundle:
+def _load(root: Path, known: _Known, secrets: Secrets) -> Bundle:
     from runtime_core.repo.loader import load_bundle  # with pydantic and jsonschema: not for commands that only look
 
-    return load_bundle(root, known)
+    return load_bundle(root, known, lambda name: secrets.get(name) is not None)

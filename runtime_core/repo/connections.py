@@ -99,7 +99,8 @@ def _spec(root: Path, name: str, report: Report, known: Known) -> Mapping[str, A
     spec = validate(Spec, file, report)
     if spec is not None:
         _check_address(file, spec, report)
-    for key, variable in unset_names(file.value, known):
+    needed = file.value if file.value.get("protocol", "rest") in ("rest", "mcp") else {}  # drivers do without
+    for key, variable in unset_names(needed, known):
         message = f"{variable} is not set, so the connection cannot be used."
         remedy = f"Set the environment variable {variable}, or store it: operator-inbox secret set {variable}."
         report.error(ENV_NOT_SET, name, message, remedy, **file.place(key))
