@@ -1,0 +1,112 @@
+"""The MCP servers of one runtime: started when a tool of theirs is first used, kept, closed with the runtime."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from runtime_core.connections.mcp_config import McpServer, McpUnavailable
+from runtime_core.connections.mcp_session import McpFailed, McpForgotten, McpSession, McpTool
+from runtime_core.connections.secrets import Secrets
+from runtime_core.repo.bundle import Bundle
+from runtime_core.wire.json import JsonText, dumps
+
+RESULT_LIMIT: Final = 1024 * 1024
+"""Characters of one result."""
+
+_Key = tuple[Path, str, str]
+
+
+class McpServers:
+    """``is_trusted``: whether a person has trusted a revision of a repository, which commands need (decision 28)."""
+
+    def __init__(self, secrets: Secrets, is_trusted: Callable[[Path, str], Awaitable[bool]]) -> None:
+        self._secrets = secrets
+        self._is_trusted = is_trusted
+        self._sessions: dict[_Key, McpSession] = {}
+        self._ending: set[McpSession] = set()
+        self._tools: dict[_Key, Mapping[str, McpTool]] = {}
+
+    def known(self, bundle: Bundle, server: McpServer) -> Mapping[str, McpTool]:
+        """The tools of a server by their names, as far as it was asked."""
+        return self._tools.get(_key(bundle, server), {})
+
+    async def tools(self, bundle: Bundle, server: McpServer) -> Mapping[str, McpTool]:
+        """The tools of a server, which is started if need be. Raises `McpUnavailable`."""
+        session = await self._session(bundle, server)
+        try:
+            found = await session.current()
+        except McpFailed as failed:
+            raise McpUnavailable(f'The MCP server "{server.name}" does not tell its tools: {failed}') from None
+        self._tools[_key(bundle, server)] = found
+        return found
+
+    async def call(self, bundle: Bundle, server: McpServer, tool: McpTool, arguments: dict[str, Any]) -> JsonText:
+        """What a tool returns: its structured content, else its text, else its parts. Raises `McpUnavailable` and,
+        also if the tool says that it failed, `McpFailed`.
+        """
+        try:
+            try:
+                result = await (await self._session(bundle, server)).call(tool, arguments)
+            except McpForgotten:
+                result = await (await self._session(bundle, server)).call(tool, arguments)
+        except McpFailed as failed:
+            raise McpFailed(f'The MCP server "{server.name}" failed at {tool.original}: {failed}.') from None
+        parts = [_part(block) for block in result.content]
+        if result.is_error:
+            raise McpFailed(_texts(parts) or f"{tool.original} failed and does not say why.")
+        text = dumps(_value(result.structured_content, parts))
+        if len(text) > RESULT_LIMIT:
+            raise McpFailed(f"The result of {tool.original} is larger than {RESULT_LIMIT // 1024} KB; ask for less.")
+        return text
+
+    async def close(self) -> None:
+        await asyncio.gather(*(session.close() for session in (*self._sessions.values(), *self._ending)))
+        self._sessions.clear()
+
+    async def _session(self, bundle: Bundle, server: McpServer) -> McpSession:
+        if server.problem is not None:
+            raise McpUnavailable(f'The MCP server "{server.name}" cannot be used ({server.where}): {server.problem}.')
+        if server.transport == "stdio" and not await self._is_trusted(bundle.root, bundle.revision):
+            raise McpUnavailable(
+                f'The MCP server "{server.name}" is a command, {" ".join(server.command)!r:.200}, and nobody has '
+                f"trusted the code of {bundle.root} ({bundle.revision[:12]}) so far. See what it needs with: "
+                f"operator-inbox check {bundle.root}. Then give --trust to run, to answer, or to the window."
+            )
+        key = _key(bundle, server)
+        session = self._sessions.get(key)
+        if session is not None and session.is_over:
+            self._ending = {ending for ending in (*self._ending, session) if not ending.is_gone}
+        if session is None or session.is_over:
+            session = self._sessions[key] = McpSession(server, self._secrets, bundle.root)
+        await session.start()
+        return session
+
+
+def _key(bundle: Bundle, server: McpServer) -> _Key:
+    return bundle.root, bundle.revision, server.name
+
+
+def _part(block: Any) -> dict[str, Any]:
+    if block.type == "text":
+        return {"type": "text", "text": block.text}
+    if block.type in ("image", "audio"):
+        return {"type": block.type, "mimeType": block.mime_type, "data": block.data}
+    if block.type == "resource":
+        held = block.resource
+        if (text := getattr(held, "text", None)) is not None:
+            return {"type": "text", "text": text}
+        return {"type": "resource", "mimeType": held.mime_type, "data": held.blob}
+    return {"type": block.type, "mimeType": block.mime_type, "uri": str(block.uri), "name": block.name}
+
+
+def _texts(parts: list[dict[str, Any]]) -> str:
+    return "\n".join(part["text"] for part in parts if part["type"] == "text")
+
+
+def _value(structured: Any, parts: list[dict[str, Any]]) -> Any:
+    if structured is not None:
+        return structured
+    return _texts(parts) if all(part["type"] == "text" for part in parts) else parts

@@ -1,0 +1,69 @@
+"""MCP servers that are reached by HTTP. No answer of theirs is kept beyond a limit, also if it is packed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final, Literal
+
+import httpx2
+
+ANSWER_LIMIT: Final = 8 * 1024 * 1024
+"""Bytes of one message."""
+CONNECT_S: Final = 10.0
+
+
+@asynccontextmanager
+async def http_streams(
+    transport: Literal["http", "sse"], url: str, headers: Mapping[str, str], wait_s: float
+) -> AsyncGenerator[Any]:
+    """The streams of an MCP transport. ``wait_s``: how long a server may be silent in the middle of an answer."""
+    from mcp.client.sse import sse_client
+    from mcp.client.streamable_http import streamable_http_client
+
+    def client(
+        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+    ) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, transport=_Bounded())
+
+    sent = {"Accept-Encoding": "identity", **headers}
+    if transport == "sse":
+        async with sse_client(url, sent, CONNECT_S, httpx_client_factory=client) as streams:
+            yield streams
+    else:
+        limits = httpx2.Timeout(CONNECT_S, read=max(wait_s, CONNECT_S))
+        async with (
+            client(sent, limits) as opened,
+            streamable_http_client(url, http_client=opened, max_sse_event_size=ANSWER_LIMIT) as streams,
+        ):
+            yield streams
+
+
+class _Bounded(httpx2.AsyncHTTPTransport):
+    """Ends answers that are too large. A stream of events has limits of its own."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            raise httpx2.ReadError("the answer is packed, which was not asked for", request=request)
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _Counted(response.stream)
+        return response
+
+
+class _Counted(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > ANSWER_LIMIT:
+                raise httpx2.StreamError(f"the answer is larger than {ANSWER_LIMIT // 1024 // 1024} MB")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

@@ -1,0 +1,202 @@
+"""Where the OpenAPI document of a connection comes from: a file of the repository, or an address that is read once."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+from runtime_core.connections.openapi import Document
+from runtime_core.connections.openapi_text import SIZE_LIMIT, BadDocument, parsed
+from runtime_core.connections.secrets import Secrets
+from runtime_core.repo.bundle import Bundle, Connection
+
+FETCH_S: Final = 20.0
+KEPT: Final = 32
+"""OpenApiDocuments that are kept in memory."""
+
+
+class DocumentUnavailable(Exception):  # noqa: N818
+    """The operations of a connection cannot be told; the message names the document and says why."""
+
+
+def source_of(connection: Connection) -> str | None:
+    """The file or address of a connection's document, as its spec.json gives it; also the older ``specUrl``."""
+    given: Any = connection.spec.get("openapi")
+    if isinstance(given, dict):
+        given = cast("dict[str, Any]", given).get("source")
+    if given is None and connection.spec.get("format", "openapi") in ("openapi", "swagger"):
+        given = connection.spec.get("specUrl")
+    return given if isinstance(given, str) and given.strip() else None
+
+
+class OpenApiDocuments:
+    """The documents of all connections. ``folder`` keeps those that were fetched, so that they are there offline."""
+
+    def __init__(self, folder: Path, secrets: Secrets) -> None:
+        self._folder = folder
+        self._secrets = secrets
+        self._read: OrderedDict[tuple[str, int, int], Document | BadDocument] = OrderedDict()
+        self._fetching: dict[str, asyncio.Task[None]] = {}
+
+    def known(self, bundle: Bundle, connection: Connection) -> Document | None:
+        """The document, if that can be told without asking another system. Raises `DocumentUnavailable`."""
+        source = self.source(connection)
+        file = self._kept(source) if _is_address(source) else _local(bundle, connection, source)
+        return self._at(file, source) if file.exists() or not _is_address(source) else None
+
+    async def get(self, bundle: Bundle, connection: Connection) -> Document:
+        """The document, fetched if need be. Raises `DocumentUnavailable`."""
+        document = self.known(bundle, connection)
+        if document is not None:
+            return document
+        source = self.source(connection)
+        task = self._fetching.get(source)
+        if task is None:
+            task = self._fetching[source] = asyncio.create_task(self._fetch(source, self._kept(source)))
+            task.add_done_callback(lambda _: self._fetching.pop(source, None))
+        await asyncio.shield(task)
+        return self._at(self._kept(source), source)
+
+    async def close(self) -> None:
+        for task in [*self._fetching.values()]:
+            task.cancel()
+        await asyncio.gather(*self._fetching.values(), return_exceptions=True)
+
+    def source(self, connection: Connection) -> str:
+        """The file or address, looked up if it is an ``env:NAME``. Raises `DocumentUnavailable`."""
+        source = source_of(connection) or ""
+        name = source.removeprefix("env:")
+        if name == source:
+            return source
+        value = self._secrets.get(name)
+        if value is None:
+            raise DocumentUnavailable(
+                f'The OpenAPI document of the connection "{connection.name}" is to be found in {name}, '
+                "which is not set."
+            )
+        return value
+
+    def _kept(self, address: str) -> Path:
+        return self._folder / hashlib.sha256(address.encode()).hexdigest()
+
+    def _at(self, file: Path, source: str) -> Document:
+        shown = _shown(source)
+        try:
+            state = file.stat()
+            key = (str(file), state.st_mtime_ns, state.st_size)
+            found = self._read.get(key)
+            if found is None:
+                found = self._read[key] = _read(file, state.st_size)
+                if len(self._read) > KEPT:
+                    self._read.popitem(last=False)
+        except OSError as error:
+            raise DocumentUnavailable(f"The OpenAPI document {shown} cannot be read: {error.strerror}.") from None
+        if isinstance(found, BadDocument):
+            raise DocumentUnavailable(f"The OpenAPI document {shown} cannot be used: {found}.")
+        return found
+
+    async def _fetch(self, address: str, target: Path) -> None:
+        """Raises `DocumentUnavailable`."""
+        data = await _fetched(address)
+        try:
+            await asyncio.to_thread(parsed, data)
+        except BadDocument as bad:
+            raise DocumentUnavailable(f"The OpenAPI document {_shown(address)} cannot be used: {bad}.") from None
+        try:
+            await asyncio.to_thread(_write, target, data)
+        except OSError as error:
+            raise DocumentUnavailable(
+                f"The OpenAPI document {_shown(address)} cannot be kept in {target.parent}: {error.strerror}."
+            ) from None
+
+
+def _local(bundle: Bundle, connection: Connection, source: str) -> Path:
+    folder = bundle.root / connection.folder
+    file = Path(os.path.realpath(folder / source))
+    if "\0" in source or not file.is_relative_to(bundle.root.resolve()):
+        raise DocumentUnavailable(f"The OpenAPI document {source!r} is outside of the repository {bundle.root}.")
+    if not file.is_file():
+        raise DocumentUnavailable(
+            f'There is no OpenAPI document {source} in {connection.folder}: correct "source" in its spec.json.'
+        )
+    return file
+
+
+def _read(file: Path, size: int) -> Document | BadDocument:
+    try:
+        if size > SIZE_LIMIT:
+            raise BadDocument(f"it is larger than {SIZE_LIMIT // 1024 // 1024} MB")
+        return Document(parsed(file.read_bytes()))
+    except BadDocument as bad:
+        return bad
+
+
+async def _fetched(address: str) -> bytes:
+    import httpx
+
+    data = bytearray()
+    shown = _shown(address)
+    try:
+        async with (
+            asyncio.timeout(FETCH_S),
+            httpx.AsyncClient(follow_redirects=True, max_redirects=3, timeout=FETCH_S) as client,
+            client.stream("GET", address, headers={"Accept": "application/json, application/yaml, */*"}) as response,
+        ):
+            if response.is_error:
+                raise DocumentUnavailable(
+                    f"The OpenAPI document {shown} cannot be fetched: the reply is {response.status_code}."
+                )
+            async for chunk in response.aiter_bytes():
+                data += chunk
+                if len(data) > SIZE_LIMIT:
+                    raise DocumentUnavailable(
+                        f"The OpenAPI document {shown} is larger than {SIZE_LIMIT // 1024 // 1024} MB."
+                    )
+    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
+        raise DocumentUnavailable(
+            f"The OpenAPI document {shown} cannot be fetched ({type(error).__name__}). "
+            "Check the network and the address, or put the document beside spec.json."
+        ) from None
+    return bytes(data)
+
+
+def _write(target: Path, data: bytes) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = target.with_suffix(".new")
+    fresh.write_bytes(data)
+    fresh.replace(target)
+
+
+def _is_address(source: str) -> bool:
+    return source.lower().startswith(("http://", "https://"))
+
+
+def _shown(source: str) -> str:
+    """An address without what may be a secret in it."""
+    if not _is_address(source):
+        return source
+    parts = urlsplit(source)
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+
+def spec_with_server(document: Document, connection: Connection, source: str) -> Mapping[str, Any]:
+    """The connection's spec; without a base URL, with the one that the document names.
+
+    A document that was fetched may name its own origin only: nobody else may choose where credentials go.
+    """
+    url = document.server
+    if connection.spec.get("baseUrl") or url is None:
+        return connection.spec
+    if _is_address(source):
+        own = urlsplit(source)
+        if url.startswith("/"):
+            url = f"{own.scheme}://{own.netloc}{url}"
+        if (urlsplit(url).scheme, urlsplit(url).netloc) != (own.scheme, own.netloc):
+            return connection.spec
+    return {**connection.spec, "baseUrl": url} if _is_address(url) else connection.spec
