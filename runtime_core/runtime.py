@@ -11,6 +11,8 @@ from typing import Any, Final, Literal
 
 from runtime_core.approvals.answering import judge, recorded
 from runtime_core.connections.client import Connections
+from runtime_core.connections.mcp import McpServers
+from runtime_core.connections.openapi_source import OpenApiDocuments
 from runtime_core.connections.secrets import EnvironmentSecrets, Secrets
 from runtime_core.dispatch.changes import Change, Changes, Listener
 from runtime_core.dispatch.executor import Executor
@@ -38,7 +40,9 @@ from runtime_core.tools.chat import ChatTools
 from runtime_core.tools.documents import Documents
 from runtime_core.tools.knowledge import KnowledgeTools
 from runtime_core.tools.mail import MailTools
+from runtime_core.tools.mcp import McpTools
 from runtime_core.tools.memory import MemoryTools
+from runtime_core.tools.openapi import OpenApiTools
 from runtime_core.tools.request import Requests
 from runtime_core.tools.stores import StoreTools
 from runtime_core.tools.web import WebTools
@@ -103,20 +107,23 @@ class Runtime:
     async def _compose(self, journal: SqliteJournal) -> None:
         self._journal = journal
         self._handler_log = HandlerLog(self._data / "logs" / "handlers.log", lambda: self.executes)
-        self._hosts = HandlerHosts(self._data / "hosts", self._handler_log.stray)
+        self._hosts = self._new_hosts()
         if self.executes:
             await self._hosts.sweep()
         self._changes = Changes(self._journal, self._is_code_changed)
         await self._changes.start()
-        self._definitions = Definitions(HandlerHosts(self._data / "hosts", self._handler_log.stray))
+        self._definitions = Definitions(self._new_hosts(), self._secrets)
         self._documents = Documents(self._journal)
         store_tools = StoreTools(self._documents)
         self._connections = Connections(self._secrets)
         requests = Requests(self._connections)
         mail_tools = MailTools(self._secrets, self._data)
-        self._hooks = Hooks(HandlerHosts(self._data / "hosts", self._handler_log.stray), self._documents)
+        self._openapi = OpenApiDocuments(self._data / "openapi", self._secrets)
+        self._mcp = McpServers(self._secrets, self._is_trusted)
+        far_tools = (OpenApiTools(self._openapi, self._connections), McpTools(self._mcp))
+        self._hooks = Hooks(self._new_hosts(), self._documents)
         own_tools = (ChatTools(), KnowledgeTools(), MemoryTools(self._journal))
-        toolbox = Toolbox((*own_tools, store_tools, WebTools(self._secrets), requests, mail_tools))
+        toolbox = Toolbox((*own_tools, store_tools, WebTools(self._secrets), requests, mail_tools, *far_tools))
         self._engine = Engine(
             self._journal,
             self._hosts,
@@ -136,7 +143,7 @@ class Runtime:
         self._reading = Reading(self._journal, shelf)
         self._dry_runs = DryRuns(
             self._journal,
-            DryHosts(lambda: HandlerHosts(self._data / "hosts")),
+            DryHosts(self._new_hosts),
             lambda run: shelf.next_code(run, keep=False),
             self._judge,
             self._handler_log,
@@ -154,6 +161,12 @@ class Runtime:
         )
         self._executor.start()
 
+    def _new_hosts(self) -> HandlerHosts:
+        return HandlerHosts(self._data / "hosts", self._handler_log.stray, self._is_trusted)
+
+    async def _is_trusted(self, root: Path, revision: str) -> bool:
+        return await self._journal.is_trusted(str(root), revision)
+
     async def close(self, *, grace_s: float = STOP_GRACE_S) -> None:
         """Stop advancing runs, which go on from their journals later, and let go of the data folder.
 
@@ -162,7 +175,8 @@ class Runtime:
         await self._executor.stop(grace_s)
         await self._dry_runs.close()
         await asyncio.gather(
-            self._hosts.close(), self._definitions.close(), self._hooks.close(), self._connections.close()
+            *(part.close() for part in (self._hosts, self._definitions, self._hooks)),
+            *(part.close() for part in (self._connections, self._openapi, self._mcp)),
         )
         await self._journal.close()
         self._handler_log.close()

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from runtime_core.connections.secrets import EnvironmentSecrets, Secrets
 from runtime_core.engine.asking import Note, ask
 from runtime_core.engine.losses import started
-from runtime_core.connections.secrets import EnvironmentSecrets, Secrets
 from runtime_core.hosts.base import HandlerFailure, HandlerJob, HandlerLoadError, HostRepo, Hosts, HostUnavailable
 from runtime_core.repo.bundle import Bundle, BundleError, Condition, Problem
 from runtime_core.repo.definitions import CodeFile, Description, code_files
