@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 
 import pytest
 
-from runtime_core.agents.loop import SubagentFailed, run_subagent, user_turn
+from runtime_core.agents.loop import Ending, SubagentFailed, converse, run_subagent, user_turn
 from runtime_core.agents.scripted import ScriptedModel, ScriptedReply
-from runtime_core.agents.turns import Reply, Turn
+from runtime_core.agents.turns import Message, Reply, ToolCall, Turn
 from runtime_core.repo.bundle import Agent
 from runtime_core.wire.json import JsonText
 
@@ -142,3 +143,133 @@ def test_cancelling_passes_through() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(cancelled())
+
+
+def test_an_agent_gets_so_many_turns_and_no_more() -> None:
+    busy = Agent("busy", "p", "p", "p", max_tool_calls=100)
+    model, tools = script(says("", "read", repeat=True)), Tools()
+    with pytest.raises(SubagentFailed, match=r'"busy" did not answer within 10 turns'):
+        run(model, tools, busy)
+    assert len(model.turns) == len(tools.calls) == 10
+
+
+@pytest.mark.parametrize("result", ['"{}"'.format("x" * 30_000), RuntimeError("x" * 30_000)], ids=["result", "error"])
+def test_of_a_long_result_a_model_sees_both_ends(result: str | Exception) -> None:
+    model = script(says("", "read"), says("Read it."))
+    run(model, Tools(result))
+    seen = model.turns[1].messages[-1].text
+    assert len(seen) < 4_100
+    assert seen.startswith(("Tool execution failed: xxx", '{"result":"xxx'))
+    assert "characters are left out" in seen
+    exact = '"{}"'.format("x" * (20_000 - len('{"result":""}')))
+    model = script(says("", "read"), says("Read it."))
+    run(model, Tools(exact))
+    assert len(model.turns[1].messages[-1].text) == 20_000
+
+
+def test_arguments_that_are_no_object_are_told_to_the_model() -> None:
+    class Careless:
+        def __init__(self) -> None:
+            self.heard = list[str]()
+
+        async def reply(self, turn: Turn) -> Reply:
+            self.heard.append(turn.messages[-1].text)
+            given = {1: "[1]", 3: "{not json"}.get(len(turn.messages))
+            return Reply("", (ToolCall("read", given),)) if given is not None else Reply("ok")
+
+    model, tools = Careless(), Tools()
+    assert asyncio.run(run_subagent(REVIEWER, "x", None, model, tools)) == "ok"
+    assert model.heard[1:] == ['The arguments of "read" are not a JSON object.'] * 2
+    assert tools.calls == []
+
+
+class Meeting(Tools):
+    """Tools that go on only when as many calls are open as are expected to be made together."""
+
+    def __init__(self, *expected: int) -> None:
+        super().__init__()
+        self.expected = list(expected)
+        self.open = list[str]()
+        self.met = asyncio.Event()
+        self.groups = list[list[str]]()
+
+    async def call(self, name: str, args: JsonText) -> JsonText:
+        self.open.append(name)
+        if len(self.open) == self.expected[0]:
+            self.expected.pop(0)
+            self.groups.append(self.open)
+            self.open = []
+            self.met.set()
+            self.met = asyncio.Event()
+        else:
+            await self.met.wait()
+        return f'"{name} {len(self.groups)}"'
+
+
+def test_neighbours_that_only_read_run_together_and_others_one_by_one() -> None:
+    model = script(says("", "read", "read", "write", "write", "read"), says("Done."))
+    tools = Meeting(2, 1, 1, 1)
+    assert run(model, tools, Agent("many", "p", "p", "p")) == "Done."
+    assert tools.groups == [["read", "read"], ["write"], ["write"], ["read"]]
+    results = [message.text for message in model.turns[1].messages if message.role == "tool"]
+    assert [result[11:-2] for result in results] == ["read 1", "read 1", "write 2", "write 3", "read 4"]
+
+
+STOPPED = '{"__stop":true,"reason":"no data"}'
+
+
+def test_stopping_ends_the_turn_at_once_and_is_no_answer() -> None:
+    tools = Tools(STOPPED, ("read", "write", "stop_execution"))
+    model = script(says("I stop.", "write", "stop_execution", "write"), says("Never said."))
+    with pytest.raises(SubagentFailed, match=r'"reviewer" stopped without an answer: no data'):
+        run(model, tools)
+    assert [name for name, _ in tools.calls] == ["write", "stop_execution"]
+    assert len(model.turns) == 1
+
+
+def test_only_the_control_that_stops_does_so() -> None:
+    assert run(script(says("", "read"), says("On I go.")), Tools(STOPPED)) == "On I go."
+    failing = Tools(RuntimeError("not now"), ("stop_execution",))
+    assert run(script(says("", "stop_execution"), says("On I go.")), failing) == "On I go."
+
+
+class Points:
+    """Hooks that say where they were asked, and block at some points."""
+
+    def __init__(self, *blocking: str) -> None:
+        self.blocking = blocking
+        self.asked = list[tuple[str, dict[str, str]]]()
+
+    async def __call__(self, point: str, payload: JsonText) -> str | None:
+        self.asked.append((point, json.loads(payload)))
+        return f"no {point}" if point in self.blocking else None
+
+
+def chat(model: Recorder, hooks: Points, tools: Tools | None = None) -> tuple[Ending, list[Message]]:
+    messages = [Message("user", "Hello?")]
+    ending = asyncio.run(converse(REVIEWER, messages, model, tools or Tools(), turns=3, hooks=hooks))
+    return ending, messages
+
+
+def test_a_chat_asks_its_hooks_before_it_hears_before_it_speaks_and_after() -> None:
+    hooks = Points()
+    ending, messages = chat(script(says("Looking.", "read"), says("Hi.")), hooks)
+    assert ending == Ending("answered", "Hi.")
+    assert [message.role for message in messages] == ["user", "assistant", "tool", "assistant"]
+    over = {"input": "Hello?", "output": "Hi.", "end": "answered", "reason": ""}
+    assert hooks.asked == [("preInput", {"text": "Hello?"}), ("preOutput", {"text": "Hi."}), ("postTurn", over)]
+
+
+def test_a_hook_that_blocks_keeps_the_model_or_its_answer_from_being_heard() -> None:
+    model, hooks = script(says("Hi.")), Points("preInput")
+    assert chat(model, hooks)[0] == Ending("blocked", reason="no preInput")
+    assert model.turns == []
+    assert [point for point, _ in hooks.asked] == ["preInput", "postTurn"]
+    model, hooks = script(says("Secret.")), Points("preOutput")
+    assert chat(model, hooks)[0] == Ending("blocked", reason="no preOutput")
+    assert hooks.asked[-1][1]["output"] == ""
+
+
+def test_a_chat_that_was_stopped_says_why() -> None:
+    tools = Tools(STOPPED, ("stop_execution",))
+    assert chat(script(says("Wait.", "stop_execution")), Points(), tools)[0] == Ending("stopped", "Wait.", "no data")
