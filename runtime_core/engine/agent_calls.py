@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from runtime_core.agents.loop import SubagentFailed, run_subagent
+from runtime_core.agents.loop import SubagentFailed, ToolDenied, run_subagent
 from runtime_core.agents.turns import ModelUnusable
+from runtime_core.engine import gating
 from runtime_core.engine.failures import CallFailed
 from runtime_core.engine.frames import Place
 from runtime_core.engine.hooks import Subject
 from runtime_core.hosts.base import NoteKind
 from runtime_core.repo.bundle import Agent
+from runtime_core.tools.offers import offered
 from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import slot
 
@@ -75,15 +77,18 @@ class CallRefused(Exception):  # noqa: N818
 
 @dataclass(slots=True)
 class _Selected:
-    """Implements `AgentTools`: numbers the calls of one subagent, which stand below its own slot."""
+    """Implements `AgentTools`: numbers the calls of one subagent, which stand below its own slot. ``now``: the agent
+    without what its predicates take away in this turn."""
 
     calls: Calls
     agent: Agent
     at: Place
     made: int = 0
+    now: Agent | None = None
 
     async def offered(self) -> Sequence[str]:
-        return await self.calls.surface.tools(self.agent, self.at)
+        self.now = await self.calls.surface.narrowed(self.agent, self.at)
+        return offered(self.now, self.calls.origin.bundle, self.calls.origin.toolbox)
 
     def is_read(self, name: str, args: JsonText) -> bool:
         origin = self.calls.origin
@@ -99,20 +104,26 @@ class _Selected:
         ok, value = await self.calls.traced(self.at, number, "tool", name, args, work)
         if ok:
             return value
-        error = loads(value)
-        assert isinstance(error, dict)
-        raise CallRefused(str(error.get("message", "")))
+        error: Any = loads(value)
+        message = str(error.get("message", ""))
+        match (error.get("cause") or {}).get("code"):
+            case gating.DENIED:
+                raise ToolDenied(message)
+            case gating.REFUSED:
+                raise ToolDenied(dumps({"error": message}))
+            case _:
+                raise CallRefused(message)
 
     async def _selected(self, number: int, name: str, args: JsonText) -> JsonText:
-        """In this order: the hooks before the call, which may forbid it; whether the arguments fit the tool; the call;
-        the hooks after it, which only look."""
+        """In this order: the hooks before the call, which may forbid it; whether the arguments fit the tool; the policy
+        of the connection, or a person if the tool is guarded; the call; the hooks after it, which only look."""
         ask, subject = self.calls.hooks.ask, self._subject()
         asked = f'{{"toolName":{dumps(name)},"args":{args}'
         blocked = await ask(subject, "preToolUse", JsonText(asked + "}"))
         if blocked is not None:
             raise CallFailed("execution-failed", blocked, tool=name, cause={"name": "Blocked", "message": blocked})
         try:
-            result = await self.calls.for_model(self.agent, self.at, number, name, args)
+            result = await self.calls.for_model(self.now or self.agent, self.at, number, name, args)
         except CallFailed as failed:
             await ask(subject, "postToolUse", JsonText(f'{asked},"error":{dumps(failed.message)}}}'))
             raise

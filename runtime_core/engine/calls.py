@@ -13,21 +13,28 @@ from runtime_core.agents.turns import Model
 from runtime_core.engine.agent_calls import subagent
 from runtime_core.engine.failures import CallFailed, HandlerFailed, tool_failed
 from runtime_core.engine.frames import MAX_TOOL_DEPTH, InlineFrame, Origin, Outcome, Place
+from runtime_core.engine.gate import Order
+from runtime_core.engine.gating import forbidden, order_for
 from runtime_core.engine.hooks import Hooks
 from runtime_core.engine.losses import LOST_LIMIT
 from runtime_core.engine.shell import CommandRefused, Shell
 from runtime_core.engine.surface import Surface
 from runtime_core.hosts.base import HandlerCall, HandlerFailure, NoteKind
 from runtime_core.repo.bundle import Agent, Effect, Tool
+from runtime_core.repo.policy import Verdict
 from runtime_core.spans.book import SpanBook
 from runtime_core.tools.base import Caller, Member, MemberCall, MemberRefused, Prepare, ReadyTool, ToolFailed
 from runtime_core.tools.chat import CALL_SUBAGENT
+from runtime_core.tools.offers import offered
 from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import CallKind, slot
 from runtime_core.wire.stores import StoreWrite
 
 OwnRun = Callable[[Place, JsonText], Awaitable[JsonText]]
 """Runs a durable tool as a run of its own and returns its result. Raises `CallFailed` (decision 10)."""
+
+Gate = Callable[[Order], Awaitable[JsonText]]
+"""Has a person decide about a call, and makes it; its result. Raises `CallFailed` (decision 20)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,7 @@ class Calls:
     spans: SpanBook
     model: Callable[[], Model | None]
     own_run: OwnRun
+    gate: Gate
     shell: Shell
     surface: Surface
     hooks: Hooks
@@ -126,6 +134,7 @@ class Calls:
 
     def _caller(self, place: Place, number: int, agent: Agent | None = None) -> Caller:
         origin, run = self.origin, self.origin.session_id
+        agent = agent or origin.bundle.agents.get(place.agent or "")
         return Caller(
             bundle=origin.bundle,
             scope=origin.scope,
@@ -208,10 +217,24 @@ class Calls:
         ready = self.origin.ready(name)
         if ready is not None:
             self._check(ready, params)
-            return await self._use(ready, params, self._caller(at, number, agent))
+            caller = self._caller(at, number, agent)
+            verdict = await ready.judge(params, caller) if ready.judge is not None else None
+            if verdict is not None and verdict.tier != "allow":
+                return await self._guarded(agent, at, number, name, params, verdict)
+            return await self._use(ready, params, caller)
         tool = self._known_tool(name)
         self._check(tool, params)
+        if tool.exposure != "open":
+            return await self._guarded(agent, at, number, name, params, tool.prompt)
         return await self._run(replace(at.child(tool, number), depth=0), params)
+
+    async def _guarded(
+        self, agent: Agent, at: Place, number: int, name: str, params: JsonText, asks: Verdict | str | None
+    ) -> JsonText:
+        if isinstance(asks, Verdict) and asks.tier == "never":
+            raise forbidden(name, asks)
+        self.spans.wait(slot(at.path, number), "tool", name, params)
+        return await self.gate(order_for(agent, at, number, name, params, asks))
 
 
 def _ready_failed(tool: ReadyTool, failed: ToolFailed) -> CallFailed:
@@ -233,7 +256,8 @@ def _agent_effect(origin: Origin, name: str, above: frozenset[str]) -> Effect:
     agent = origin.bundle.agents.get(name)
     if agent is None or name in above:
         return "read"
-    tools = [_standing_effect(origin, tool) for tool in agent.tools or () if tool != CALL_SUBAGENT]
+    names = offered(agent, origin.bundle, origin.toolbox)
+    tools = [_standing_effect(origin, tool) for tool in names if tool != CALL_SUBAGENT]
     sent = [_agent_effect(origin, other, above | {name}) for other in agent.subagents]
     return "read" if all(effect == "read" for effect in (*tools, *sent)) else "once"
 
@@ -244,11 +268,16 @@ def _own_effect(origin: Origin, name: str) -> Effect:
 
 
 def _standing_effect(origin: Origin, name: str) -> Effect:
-    """That of a tool whatever its params are."""
+    """That of a tool which a model may call, whatever its params are. What a gate guards the gate repeats never."""
     ready = origin.ready(name)
     if ready is None:
-        return _own_effect(origin, name)
+        return "read" if _is_guarded(origin, name) else _own_effect(origin, name)
     return "once" if callable(ready.effect) else ready.effect
+
+
+def _is_guarded(origin: Origin, name: str) -> bool:
+    tool = origin.bundle.tools.get(name)
+    return tool is not None and tool.exposure != "open"
 
 
 def _check_declared(place: Place, name: str) -> None:

@@ -1,8 +1,7 @@
-"""What a subagent's model is offered, turn by turn: the predicates of its definition may take tools away."""
+"""What a subagent has, turn by turn: the predicates of its definition may take entries away."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,20 +20,18 @@ class Surface:
     who: str
     context: JsonText | None
 
-    async def tools(self, agent: Agent, place: Place) -> Sequence[str]:
-        """The tools that the model of an agent may call in its next turn. ``place`` names the agent last."""
-        known = self.origin.bundle.tools
-        names = [name for name in agent.tools or () if name not in known or known[name].for_models]
+    async def narrowed(self, agent: Agent, place: Place) -> Agent:
+        """The agent without the entries whose predicates do not hold now. ``place`` names the agent last."""
         if agent.entry is None or not agent.conditions:
-            return names
+            return agent
         bundle, note = self.origin.bundle, partial(self.origin.note, place)
         surface = dumps(self._facts(agent))
-        away: set[str] = set()
+        away: set[tuple[str, str]] = set()
         for condition in agent.conditions:
-            asked = condition.key == "tools" and condition.name in names and condition.name not in away
-            if asked and not await self.definitions.holds(bundle, agent.entry, condition, surface, note):
-                away.add(condition.name)
-        return [name for name in names if name not in away]
+            entry = (condition.key, condition.name)
+            if entry not in away and not await self.definitions.holds(bundle, agent.entry, condition, surface, note):
+                away.add(entry)
+        return agent.without(away)
 
     def _facts(self, agent: Agent) -> dict[str, object]:
         """The argument of a predicate (contract 1.3). Nobody has proved any claim to a runtime on a desktop."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -100,11 +100,6 @@ class Tool:
     def invocable(self) -> bool:
         return any(trigger.get("kind") == "invoke" for trigger in self.triggers)
 
-    @property
-    def for_models(self) -> bool:
-        """Whether a model may call it. None can ask a person first in this version (decision 20)."""
-        return self.llm_callable and self.exposure == "open"
-
 
 @dataclass(frozen=True, slots=True)
 class Condition:
@@ -144,6 +139,22 @@ class Agent:
     model_tier: Literal["default", "simple", "advanced"] = "default"
     target_output_min: int = 200
     target_output_max: int = 400
+
+    def without(self, entries: Set[tuple[str, str]]) -> Agent:
+        """The agent without some entries, given as list and name."""
+
+        def kept(key: str, names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(name for name in names if (key, name) not in entries)
+
+        return replace(
+            self,
+            tools=None if self.tools is None else kept("tools", self.tools),
+            subagents=kept("subagents", self.subagents),
+            connections=kept("connections", self.connections),
+            skills=kept("skills", self.skills),
+            mcp=kept("mcp", self.mcp),
+            stores={name: mode for name, mode in self.stores.items() if ("stores", name) not in entries},
+        )
 
 
 @dataclass(frozen=True, slots=True)
