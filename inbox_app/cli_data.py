@@ -14,7 +14,7 @@ from inbox_app.gateway.base import GatewayError
 from runtime_core.doctor.contents import first_problem
 from runtime_core.journal.exporting import Exported, export, whole_file
 from runtime_core.journal.folder import prepare
-from runtime_core.journal.importing import import_runs
+from runtime_core.journal.importing import Imported, import_runs
 from runtime_core.wire.codes import RuntimeFault
 
 
@@ -27,22 +27,32 @@ def export_to(options: Options, target: Path, runs: Sequence[str]) -> int:
             done = _to_file(options, target, runs)
     if is_output(target):
         if not options.as_json:
-            complain(f"{_runs(done.runs)} exported")
+            complain(f"{_what(done)} exported")
     elif options.as_json:
         say_json(
-            {"file": str(target), "runs": done.runs, "unfinished": list(done.unfinished), "damaged": list(done.damaged)}
+            {
+                "file": str(target),
+                "runs": done.runs,
+                "unfinished": list(done.unfinished),
+                "damaged": list(done.damaged),
+                "documents": done.documents,
+                "notes": done.notes,
+                "lost": list(done.lost),
+            }
         )
     else:
-        say([f"{_runs(done.runs)} exported to {target}"])
+        say([f"{_what(done)} exported to {target}"])
     for run_id, problem in done.damaged.items():
         complain(f"session {run_id} was left out: {problem}")
+    for name in done.lost:
+        complain(f"{name} was left out: it is damaged")
     if count := len(done.unfinished):
         they_go = "it goes" if count == 1 else "they go"
         complain(
             f"{_runs(count)} of the file {_have(count)} not ended. Imported elsewhere {they_go} on there as well as "
             "here: from then on use only one of the two data folders, or cancel in one of them."
         )
-    return REFUSED if done.damaged else DONE
+    return REFUSED if done.damaged or done.lost else DONE
 
 
 def _to_file(options: Options, target: Path, runs: Sequence[str]) -> Exported:
@@ -64,10 +74,20 @@ def import_from(options: Options, source: Path) -> int:
         name = "standard input" if str(source) == "-" else str(source)
         done = import_runs(_journal(options), file, name, first_problem)
     if options.as_json:
-        say_json({"runs": done.runs, "known": done.known, "unfinished": list(done.unfinished)})
+        say_json(
+            {
+                "runs": done.runs,
+                "known": done.known,
+                "unfinished": list(done.unfinished),
+                "documents": done.documents,
+                "kept": done.kept,
+                "notes": done.notes,
+            }
+        )
     else:
         known = f"; {_runs(done.known)} of the file {'was' if done.known == 1 else 'were'} there already"
-        say([f"{_runs(done.runs)} imported" + (known if done.known else "")])
+        kept = f"; {_count(done.kept, 'document')} stayed as saved here, at the same time or later"
+        say([f"{_what(done)} imported" + (known if done.known else "") + (kept if done.kept else "")])
     if count := len(done.unfinished):
         complain(
             f"{_runs(count)} of them {_have(count)} not ended and {'goes' if count == 1 else 'go'} on here from now "
@@ -115,4 +135,13 @@ def _have(count: int) -> str:
 
 
 def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
+    return _count(count, "run")
+
+
+def _what(done: Exported | Imported) -> str:
+    held = [_count(count, what) for count, what in ((done.documents, "document"), (done.notes, "note")) if count]
+    return ", ".join([_runs(done.runs), *held])
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from runtime_core.dispatch.lock import ExecutorLock
+from runtime_core.journal.documents import rebuild
 from runtime_core.journal.driver import Connection, DriverError, fault, rollback
 from runtime_core.journal.retention import Housekeeping
 from runtime_core.journal.schema import make_shrinkable
@@ -60,6 +61,7 @@ def _tidy(db: Connection, retention: Retention) -> None:
             "INSERT INTO durable_count(name, n) "
             "SELECT 'open questions', count(*) FROM durable_question WHERE outcome IS NULL"
         )
+        rebuild(db)
         db.execute("COMMIT")
     finally:
         rollback(db)

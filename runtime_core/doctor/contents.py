@@ -9,8 +9,9 @@ from contextlib import closing
 from typing import Any, Final
 
 from runtime_core.doctor.findings import Finding, counted, ok, problem, some, warning
+from runtime_core.journal.documents import misplaced
 from runtime_core.journal.driver import Connection, pragma
-from runtime_core.journal.portable import PARTS, problem_of
+from runtime_core.journal.portable import HELD, PARTS, problem_of
 from runtime_core.journal.retention import is_named
 from runtime_core.journal.rows import large as large_value
 from runtime_core.journal.schema import BLOB_COLUMNS, FORMAT, fresh
@@ -23,6 +24,7 @@ RESTORE: Final = (
     "--run ID FILE, and import them into a new folder."
 )
 _CANCEL: Final = "Cancel the run, or restore a copy of the folder."
+_WHOSE: Final = {"run": "id", "vote": "question_id", "document": "store || '/' || key", "note": "id"}
 _SLOT: Final = "CASE path WHEN '' THEN '' ELSE path || '/' END || n"
 
 
@@ -49,11 +51,12 @@ def rows(db: Connection) -> Iterator[Finding]:
 def _wrong_rows(db: Connection) -> Iterator[str]:
     factory, db.text_factory = db.text_factory, bytes  # the driver reads no row with text that is not UTF-8
     try:
-        for kind, part in PARTS.items():
-            whose = "question_id" if kind == "vote" else "id" if kind == "run" else "run_id"
+        for kind, part in {**PARTS, **HELD}.items():
+            whose = _WHOSE.get(kind, "run_id")
             large = {column for table, column in BLOB_COLUMNS if table == part.table}
             typed = [f"typeof({column}) = 'blob'" for column in part.columns]
-            found = db.execute(f"SELECT {whose}, {', '.join(part.columns)}, {', '.join(typed)} FROM {part.table}")
+            columns = ", ".join((whose, *part.columns, *typed))
+            found = db.execute(f"SELECT {columns} FROM main.{part.table} {part.joined}")
             count = len(part.columns)
             for owner, *values in found:
                 what = _wrong(db, kind, dict(zip(part.columns, values, strict=False)), values[count:], large)
@@ -97,9 +100,27 @@ def totals(db: Connection) -> Iterator[Finding]:
         for name in sorted({*counted, *kept})
         if kept.get(name, 0) != counted.get(name, 0)
     ]
+    wrong += [
+        f"documents of {store}: {kept} instead of {counted}"
+        for store, kept, counted in db.execute(
+            "SELECT store, documents, (SELECT count(*) FROM store_document WHERE part = place.id) AS counted "
+            "FROM store_part AS place WHERE documents <> counted ORDER BY store"
+        ).fetchall()
+    ]
     if wrong:
         yield problem(
             "totals-wrong", f"Totals that lists show are wrong ({some(wrong)}).", "operator-inbox doctor --compact"
+        )
+
+
+def indices(db: Connection) -> Iterator[Finding]:
+    """Documents are found by what they hold."""
+    wrong = [f"{field} of {store}" for store, field in misplaced(db)]
+    if wrong:
+        yield problem(
+            "documents-not-found",
+            f"Queries by these fields of stores miss documents or find wrong ones: {some(wrong)}.",
+            "operator-inbox doctor --compact",
         )
 
 
@@ -248,8 +269,11 @@ def room(db: Connection) -> Iterator[Finding]:
 def summary(db: Connection) -> Iterator[Finding]:
     runs, unfinished = db.execute("SELECT count(*), coalesce(sum(finished_at IS NULL), 0) FROM durable_run").fetchone()
     waiting = db.execute("SELECT count(*) FROM durable_question WHERE outcome IS NULL").fetchone()[0]
+    documents = db.execute("SELECT count(*) FROM store_document").fetchone()[0]
+    held = f"; {counted(documents, 'document')}" if documents else ""
     yield ok(
-        "contents", f"{counted(runs, 'run')}, {unfinished} of them not ended; {counted(waiting, 'open question')}."
+        "contents",
+        f"{counted(runs, 'run')}, {unfinished} of them not ended; {counted(waiting, 'open question')}{held}.",
     )
 
 
@@ -258,6 +282,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     references,
     rows,
     totals,
+    indices,
     large_values,
     questions,
     standing,

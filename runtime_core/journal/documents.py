@@ -19,16 +19,13 @@ from runtime_core.wire.stores import Found, Partition, StoredDocument, StoreQuer
 
 PIECE: Final = 500
 
-_PART: Final = "SELECT id FROM store_part WHERE repo = ? AND scope = ? AND store = ?"
 _DOCUMENT: Final = "SELECT key, payload, version, created_at, saved_at FROM store_document WHERE"
 _ADD_VALUE: Final = "INSERT OR IGNORE INTO store_value(field, value, document) VALUES (?, ?, ?)"
 
 
 def write(db: Connection, wanted: StoreWrite) -> JsonText:
     """Make one write; returns what the tool that asked for it returns (contract 5.1)."""
-    part = _part(db, wanted.partition)
-    if part is None and wanted.payload is not None:
-        part = _new_part(db, wanted.partition)
+    part = _part(db, wanted.partition) if wanted.payload is None else part_of(db, wanted.partition)
     old = db.execute(
         "SELECT id, version, created_at FROM store_document WHERE part = ? AND key = ?", (part, wanted.key)
     ).fetchone()
@@ -80,6 +77,35 @@ def build(db: Connection, partition: Partition, names: Sequence[str]) -> bool:
     return True
 
 
+def take_over(db: Connection) -> tuple[int, int]:
+    """Take the documents of the attached journal ``new`` in, where none is here that was saved as late or later.
+
+    How many were taken, and how many not. Indices take them up when they are next used.
+    """
+    db.execute(
+        "INSERT OR IGNORE INTO main.store_part(repo, scope, store) SELECT repo, scope, store FROM new.store_part"
+    )
+    db.execute(
+        "CREATE TEMP TABLE moved AS SELECT theirs.id AS id, here.id AS part, document.id AS old, "
+        "(document.saved_at, document.version) >= (theirs.saved_at, theirs.version) AS is_kept "
+        "FROM new.store_document AS theirs JOIN new.store_part AS place ON place.id = theirs.part "
+        "JOIN main.store_part AS here USING (repo, scope, store) LEFT JOIN main.store_document AS document "
+        "ON document.part = here.id AND document.key = theirs.key"
+    )
+    db.execute("DELETE FROM temp.moved WHERE is_kept")
+    db.execute("DELETE FROM main.store_document WHERE id IN (SELECT old FROM temp.moved)")
+    db.execute(
+        "UPDATE main.store_field SET built_to = min(coalesce(built_to, last), last) FROM "
+        "(SELECT coalesce(max(id), 0) AS last FROM main.store_document) WHERE part IN (SELECT part FROM temp.moved)"
+    )
+    taken = db.execute(
+        "INSERT INTO main.store_document(part, key, payload, version, created_at, saved_at) "
+        "SELECT moved.part, key, payload, version, created_at, saved_at FROM temp.moved "
+        "JOIN new.store_document USING (id) ORDER BY id"
+    ).rowcount
+    return taken, db.execute("SELECT count(*) FROM new.store_document").fetchone()[0] - taken
+
+
 def unbuilt(db: Connection, partition: Partition, names: Sequence[str]) -> bool:
     """Whether `build` has something to do."""
     part = _part(db, partition)
@@ -90,6 +116,38 @@ def unbuilt(db: Connection, partition: Partition, names: Sequence[str]) -> bool:
         (part, *names),
     ).fetchone()
     return found[0] < len(names)
+
+
+def misplaced(db: Connection) -> list[tuple[str, str]]:
+    """Store and field of each index that does not hold what the documents hold."""
+    fields = db.execute(
+        "SELECT store_field.id, part, store, name, built_to FROM store_field JOIN store_part ON store_part.id = part "
+        "ORDER BY store, name"
+    ).fetchall()
+    return [(store, name) for field, part, store, name, built_to in fields if _differs(db, field, part, name, built_to)]
+
+
+def _differs(db: Connection, field: int, part: int, name: str, built_to: int | None) -> bool:
+    held: dict[int, str] = dict(
+        db.execute(
+            "SELECT document, value FROM store_value WHERE field = ? ORDER BY document, value", (field,)
+        ).fetchall()
+    )
+    count = db.execute("SELECT count(*) FROM store_value WHERE field = ?", (field,)).fetchone()[0]
+    for at, stored in db.execute("SELECT id, payload FROM store_document WHERE part = ?", (part,)):
+        values = _values((large(db, stored) if isinstance(stored, bytes) else stored) or "")
+        right = found_by(values[name]) if name in values else None
+        if held.get(at) != right and (built_to is None or held.get(at) is not None):
+            return True
+        count -= at in held
+    return count != 0
+
+
+def rebuild(db: Connection) -> None:
+    """Count the documents anew, and have every index built anew when it is next used."""
+    db.execute("DELETE FROM store_value")
+    db.execute("UPDATE store_field SET built_to = 0")
+    db.execute("UPDATE store_part SET documents = (SELECT count(*) FROM store_document WHERE part = store_part.id)")
 
 
 def get(db: Connection, partition: Partition, key: str) -> StoredDocument | None:
@@ -171,14 +229,20 @@ def _payload(db: Connection, stored: str | bytes, key: str, store: str) -> JsonT
     return payload
 
 
+def part_of(db: Connection, partition: Partition) -> int:
+    """The id of a partition, made if it is missing."""
+    found = _part(db, partition)
+    if found is None:
+        place = (partition.repo, partition.scope, partition.store)
+        found = db.execute("INSERT INTO store_part(repo, scope, store) VALUES (?, ?, ?)", place).lastrowid
+    assert found is not None
+    return found
+
+
 def _part(db: Connection, partition: Partition) -> int | None:
-    row = db.execute(_PART, (partition.repo, partition.scope, partition.store)).fetchone()
-    return row[0] if row else None
-
-
-def _new_part(db: Connection, partition: Partition) -> int | None:
     place = (partition.repo, partition.scope, partition.store)
-    return db.execute("INSERT INTO store_part(repo, scope, store) VALUES (?, ?, ?)", place).lastrowid
+    row = db.execute("SELECT id FROM store_part WHERE repo = ? AND scope = ? AND store = ?", place).fetchone()
+    return row[0] if row else None
 
 
 def _fields(db: Connection, part: int, names: Iterable[str]) -> dict[str, int]:

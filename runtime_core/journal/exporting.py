@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import IO
 
 from runtime_core.journal.driver import Connection, DriverError, fault
 from runtime_core.journal.look import look
-from runtime_core.journal.portable import end, header, lines_of
+from runtime_core.journal.portable import HELD, end, header, held_lines, lines_of
 from runtime_core.journal.queries import sound_run
 from runtime_core.journal.schema import FORMAT
 from runtime_core.journal.sqlite import open_file
@@ -23,15 +24,21 @@ from runtime_core.wire.runs import iso
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """How many ``runs`` were written, which of them have not ended, and why others were left out, by their id."""
+    """How many ``runs`` were written, which of them have not ended, and why others were left out, by their id.
+
+    ``documents`` and ``notes`` were written as well; ``lost`` are those that could not be read.
+    """
 
     runs: int
     unfinished: Sequence[str]
     damaged: Mapping[str, str]
+    documents: int = 0
+    notes: int = 0
+    lost: Sequence[str] = ()
 
 
 def export(journal: Path, runs: Sequence[str], version: str, write: Callable[[str], object]) -> Exported:
-    """Write these runs, or all that can be read for none, line by line. Raises `RuntimeFault`.
+    """Write these runs, or for none everything that can be read, line by line. Raises `RuntimeFault`.
 
     Nothing is changed, except that a file of an older format is brought to the present one first.
     """
@@ -69,8 +76,17 @@ def _write(db: Connection, runs: Sequence[str], version: str, write: Callable[[s
         count += 1
         if _is_unfinished(db, run_id):
             unfinished.append(run_id)
-    write(end(count, lines) + "\n")
-    return Exported(count, unfinished, damaged)
+    held = Counter[str]()
+    lost: list[str] = []
+    for kind in () if runs else HELD:
+        for name, line in held_lines(db, kind):
+            if line is None:
+                lost.append(name)
+            else:
+                write(line + "\n")
+                held[kind] += 1
+    write(end(count, lines + held.total()) + "\n")
+    return Exported(count, unfinished, damaged, held["document"], held["note"], lost)
 
 
 def _is_unfinished(db: Connection, run_id: str) -> bool:

@@ -1,4 +1,4 @@
-"""Taking runs in from JSON Lines: all of them or none, beside whoever else uses the journal.
+"""Taking runs, documents and notes in from JSON Lines: all or none, beside whoever else uses the journal.
 
 Every line is judged and put into a journal of its own first, so that the lock of the real one is held only while the
 rows are copied.
@@ -15,14 +15,16 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, Final
 
+from runtime_core.journal import documents
 from runtime_core.journal.driver import Connection, DriverError, IntegrityError, connect, fault, rollback
-from runtime_core.journal.portable import FORMAT, PARTS, lines_of, problem_of
+from runtime_core.journal.portable import FORMAT, HELD, PARTS, lines_of, problem_of
 from runtime_core.journal.rows import keep
 from runtime_core.journal.schema import migrate
 from runtime_core.journal.sqlite import open_file
 from runtime_core.journal.transactions import KEPT_EVENTS
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonError, JsonValue, loads
+from runtime_core.wire.stores import Partition, StoredDocument
 
 LINE_LIMIT: Final = 256 * 1024 * 1024
 _JSON_COLUMNS: Final = frozenset({"params", "context", "result", "error", "value", "spec", "answer", "edits"})
@@ -32,12 +34,16 @@ _JSON_COLUMNS: Final = frozenset({"params", "context", "result", "error", "value
 class Imported:
     """``runs`` were taken in, ``known`` were there already, with the same content.
 
-    ``unfinished``: the ids of those that were taken in and have not ended.
+    ``unfinished``: the ids of those that were taken in and have not ended. ``documents`` and ``notes`` were taken in;
+    ``kept`` documents were not, because the one that is here was saved later, or is the same.
     """
 
     runs: int
     known: int
     unfinished: Sequence[str] = ()
+    documents: int = 0
+    kept: int = 0
+    notes: int = 0
 
 
 Judge = Callable[[Connection], str | None]
@@ -62,8 +68,7 @@ def import_runs(journal: Path, source: IO[bytes], name: str, judge: Judge) -> Im
                 raise RuntimeFault("VALIDATION_ERROR", f"{name}: {problem} Nothing was imported.")
             db.execute("ATTACH ? AS new", (str(staged),))
             known = _compare(db, name)
-            taken = _take_in(db, name)
-            return Imported(len(taken), known, [run_id for run_id, is_open in taken if is_open])
+            return _take_in(db, name, known)
         except DriverError as error:
             raise fault(journal, error) from error
 
@@ -95,8 +100,8 @@ def _stage(db: Connection, source: IO[bytes], name: str) -> None:
             if fields != {"runs": runs, "lines": count}:
                 raise _bad(name, number, f"counts {fields}, but there are {runs} runs in {count} lines before it")
             continue
-        if kind not in PARTS:
-            raise _bad(name, number, f"type {kind!r} is none of {', '.join(PARTS)}, end")
+        if kind not in PARTS and kind not in HELD:
+            raise _bad(name, number, f"type {kind!r} is none of {', '.join((*PARTS, *HELD))}, end")
         problem = problem_of(kind, fields)
         if problem is not None:
             raise _bad(name, number, problem)
@@ -154,11 +159,22 @@ def _bad(name: str, number: int, problem: str) -> RuntimeFault:
 
 
 def _insert(db: Connection, kind: str, fields: Mapping[str, Any]) -> None:
+    if kind == "document":
+        _insert_document(db, fields)
+        return
     row = {name: _stored(db, name, value) for name, value in fields.items()}
     if row.get("status") == "running":
         row["status"] = "runnable"
     marks = ", ".join("?" * len(row))
-    db.execute(f"INSERT INTO {PARTS[kind].table}({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+    table = (PARTS.get(kind) or HELD[kind]).table
+    db.execute(f"INSERT INTO {table}({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+
+
+def _insert_document(db: Connection, fields: Mapping[str, Any]) -> None:
+    place = Partition(fields["repo"], fields["scope"], fields["store"])
+    created_at, saved_at = float(fields["created_at"]), float(fields["saved_at"])
+    document = StoredDocument(fields["key"], fields["payload"], fields["version"], created_at, saved_at)
+    documents.put(db, documents.part_of(db, place), document, ())
 
 
 def _stored(db: Connection, column: str, value: Any) -> Any:
@@ -188,8 +204,7 @@ def _compare(db: Connection, name: str) -> int:
     return len(known)
 
 
-def _take_in(db: Connection, name: str) -> Sequence[tuple[str, bool]]:
-    """The ids of the runs that are new here, and whether they have not ended."""
+def _take_in(db: Connection, name: str, known: int) -> Imported:
     try:
         db.execute("BEGIN IMMEDIATE")
         db.execute("INSERT OR IGNORE INTO main.durable_blob SELECT * FROM new.durable_blob")
@@ -204,13 +219,15 @@ def _take_in(db: Connection, name: str) -> Sequence[tuple[str, bool]]:
         ).fetchall()
         db.execute(_TELL, {"now": time.time()})
         db.execute("DELETE FROM main.durable_event WHERE id <= (SELECT max(id) FROM durable_event) - ?", (KEPT_EVENTS,))
+        stored, kept = documents.take_over(db)
+        notes = db.execute("INSERT OR IGNORE INTO main.memory_note SELECT * FROM new.memory_note").rowcount
         db.execute("COMMIT")
     except IntegrityError as error:
         rollback(db)
         raise RuntimeFault(
             "VALIDATION_ERROR", f"{name} does not fit what is in this data folder ({error}). Nothing was imported."
         ) from error
-    return taken
+    return Imported(len(taken), known, [run_id for run_id, is_open in taken if is_open], stored, kept, notes)
 
 
 _OF_TAKEN: Final = {

@@ -1,7 +1,8 @@
 """Runs as JSON Lines: which line holds what, in which order, and what is acceptable in it (engines.md 4.6).
 
-A file is a header, for each run its own line followed by those of its parts, and an end that counts. Fields are the
-columns of the journal's tables; fields without a value are left out. Values are JSON text inside of JSON, so that not
+A file is a header, for each run its own line followed by those of its parts, in a file of everything the documents of
+stores and the notes of agents in the order of saving, and an end that counts. Fields are the columns of the journal's
+tables; fields without a value are left out. Values are JSON text inside of JSON, so that not
 one character of them changes on the way. Who executes a run is not part of it: a running one travels as runnable.
 Trust does not travel.
 """
@@ -13,14 +14,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast, get_args
 
-from runtime_core.journal.driver import Connection
+from runtime_core.journal.driver import Connection, DriverError
 from runtime_core.journal.rows import damaged, large
 from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import JsonError, JsonText, dumps, loads
 from runtime_core.wire.runs import FINISHED, JOURNAL_FORMAT, LATEST, CallKind, Gate, PauseOutcome, RunStatus, SpanState
 
-FORMAT: Final = 1
-"""Of the file. It says nothing about the format of the journal it comes from or goes to."""
+FORMAT: Final = 2
+"""Of the file. It says nothing about the format of the journal it comes from or goes to. 2: documents and notes."""
 
 Check = Callable[[Any], str | None]
 """What is wrong with the value of a field, as the end of a sentence."""
@@ -28,11 +29,15 @@ Check = Callable[[Any], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One kind of line: its table, its fields (``?`` at the end: may be absent), and which rows belong to a run."""
+    """One kind of line: its table, its fields (``?`` at the end: may be absent), and which rows belong to a run.
+
+    ``joined``: the table in which the other fields stand.
+    """
 
     table: str
     fields: Mapping[str, Check]
     rows: str = "run_id = ? ORDER BY rowid"
+    joined: str = ""
 
     @property
     def columns(self) -> list[str]:
@@ -214,6 +219,29 @@ PARTS: Final[Mapping[str, Part]] = {
 }
 
 
+HELD: Final[Mapping[str, Part]] = {
+    "document": Part(
+        "store_document",
+        {
+            "repo": _name,
+            "scope": _text,
+            "store": _name,
+            "key": _name,
+            "payload": _object,
+            "version": _count,
+            "created_at": _time,
+            "saved_at": _time,
+        },
+        joined="JOIN main.store_part ON store_part.id = part",
+    ),
+    "note": Part(
+        "memory_note",
+        {"id": _name, "repo": _name, "scope": _text, "text": _text, "created_at": _time, "who": _text},
+    ),
+}
+"""What belongs to no run."""
+
+
 def header(version: str, at: str) -> JsonText:
     return dumps({"type": "header", "format": FORMAT, "program": "operator-inbox", "version": version, "at": at})
 
@@ -240,9 +268,31 @@ def lines_of(db: Connection, run_id: str, schema: str = "main") -> Iterator[Json
                 return
 
 
+def held_lines(db: Connection, kind: str) -> Iterator[tuple[str, JsonText | None]]:
+    """What belongs to no run, in the order of saving: what each is called, and its line; None if it is damaged."""
+    part = HELD[kind]
+    source = f"FROM main.{part.table} {part.joined}"
+    for (at,) in db.execute(f"SELECT rowid FROM main.{part.table} ORDER BY rowid").fetchall():
+        try:
+            row = db.execute(
+                f"SELECT {', '.join(part.columns)} {source} WHERE {part.table}.rowid = ?", (at,)
+            ).fetchone()
+        except DriverError as error:
+            if getattr(error, "sqlite_errorcode", None) is not None:
+                raise
+            yield f"{kind} number {at}", None
+            continue
+        fields = dict(zip(part.columns, row, strict=True))
+        payload = fields.get("payload")
+        if isinstance(payload, bytes):
+            fields["payload"] = large(db, payload)
+        name = f"document {dumps(fields['key'])} of store {fields['store']}" if kind == "document" else fields["id"]
+        yield name, dumps({"type": kind, **fields}) if None not in fields.values() else None
+
+
 def problem_of(kind: str, fields: Mapping[str, Any]) -> str | None:
     """What is wrong with the fields of a line, with the name of the field; None if they are acceptable."""
-    part = PARTS[kind]
+    part = PARTS.get(kind) or HELD[kind]
     for given in fields:
         if given not in part.fields and f"{given}?" not in part.fields:
             return f"{given} is no field of a {kind}"

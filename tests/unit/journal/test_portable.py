@@ -32,7 +32,7 @@ def lines(folder: Path, *runs: str) -> list[str]:
     """The export of a folder, without its header, which has a time."""
     out: list[str] = []
     export(folder / "runtime.db", runs, "1.0", out.append)
-    assert json.loads(out[0])["format"] == 1
+    assert json.loads(out[0])["format"] == 2
     return out[1:]
 
 
@@ -238,7 +238,7 @@ def again(line: int, *, before: int) -> Change:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (changed(1, format=2), "line 1: has format 2, written by version 1.0 of this program"),
+        (changed(1, format=3), "line 1: has format 3, written by version 1.0 of this program"),
         (changed(1, format="1"), "line 1: is not the header"),
         (changed(1, type="run"), "line 1: is not the header"),
         (changed(2, status="asleep"), "line 2: status must be one of runnable, "),
