@@ -115,7 +115,7 @@ def _wire(bundle: Bundle, problems: Sequence[Problem]) -> dict[str, Any]:
 
 
 def _needs(bundle: Bundle) -> Sequence[str]:
-    return needs(bundle.manifest, local=settings(quiet=True).shell_exec)
+    return needs(bundle, local=settings(quiet=True).shell_exec)
 
 
 def _tool_wire(tool: Tool, bundle: Bundle) -> dict[str, Any]:

@@ -205,7 +205,7 @@ class Runtime:
         Raises `BundleError`.
         """
         bundle = await self.add_repository(root)
-        needed = needs(bundle.manifest, local=self._settings.shell_exec)
+        needed = needs(bundle, local=self._settings.shell_exec)
         if needed:
             await self._journal.trust(str(bundle.root), bundle.revision, dumps(needed), who)
         return needed
@@ -213,7 +213,7 @@ class Runtime:
     async def trusted(self, root: Path) -> bool:
         """Whether a repository needs no trust, or has it for its code as it is now. Raises `BundleError`."""
         bundle = await self.add_repository(root)
-        if not needs(bundle.manifest, local=self._settings.shell_exec):
+        if not needs(bundle, local=self._settings.shell_exec):
             return True
         return await self._journal.is_trusted(str(bundle.root), bundle.revision)
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
+
+from runtime_core.repo.builtins import mcp_servers
+from runtime_core.repo.bundle import Bundle
 
 COMMANDS: Final = (
     "shell commands (ctx.exec), which may read what you may read, use the network, "
     "and write in the repository and in a temporary folder"
 )
 _DEFAULT_MS: Final = 30_000
+_COMMAND_LIMIT: Final = 300
 
 
 def shell_exec(manifest: Mapping[str, Any]) -> bool:
@@ -22,9 +27,24 @@ def command_limit_s(manifest: Mapping[str, Any]) -> float:
     return _sandbox(manifest).get("maxTimeout", _DEFAULT_MS) / 1000
 
 
-def needs(manifest: Mapping[str, Any], *, local: bool = False) -> Sequence[str]:
+def needs(bundle: Bundle, *, local: bool = False) -> Sequence[str]:
     """What a person has to agree to; ``local``: shell commands are switched on in the settings."""
-    return [COMMANDS] if shell_exec(manifest) or local else []
+    shell = [COMMANDS] if shell_exec(bundle.manifest) or local else []
+    return [*shell, *_packages(bundle), *_server_commands(bundle)]
+
+
+def _packages(bundle: Bundle) -> Iterator[str]:
+    """Code of others, fetched from a registry, that runs with its tool; npm and pip may run scripts of it."""
+    for file in bundle.packages:
+        kind = "npm" if file.endswith(".json") else "Python"
+        yield f"{kind} packages that are fetched from the network and installed: {file}"
+
+
+def _server_commands(bundle: Bundle) -> Iterator[str]:
+    for name, server in mcp_servers(bundle.manifest, bundle.connections).items():
+        if server.get("command") and server.get("transport", "stdio") == "stdio":
+            command = shlex.join(map(str, (server["command"], *(server.get("args") or ()))))
+            yield f"the MCP server {name}, a command that may do whatever you may do: {command[:_COMMAND_LIMIT]}"
 
 
 def _sandbox(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
