@@ -5,42 +5,42 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runtime_core.agents.loop import converse
+from runtime_core.agents.scripted import ScriptedModel, ScriptedReply
+from runtime_core.agents.turns import Message
 from runtime_core.engine import hooks
 from runtime_core.engine.hooks import Hooks, Subject
 from runtime_core.hosts import process
 from runtime_core.hosts.supervisor import HandlerHosts
-from runtime_core.repo.bundle import Bundle, Hook, HookPoint, Language, Store
-from runtime_core.wire.json import JsonText, dumps
-from runtime_core.wire.stores import Partition
+from runtime_core.journal.base import Journal
+from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.repo.bundle import Agent, Bundle, Hook, HookPoint, Language, Store
+from runtime_core.tools.documents import Documents
+from runtime_core.wire.json import dumps
+from runtime_core.wire.stores import Partition, StoreWrite
 
 CALL = '{"toolName":"store__parcels__set","args":{"key":"p1"}}'
 FILES: Mapping[str, tuple[Language, str]] = {"ts": ("typescript", "index.mjs"), "py": ("python", "hook.py")}
-ROWS = {("", "p1"): '{"id":"p1","dock":"D4"}', ("north", "p1"): '{"id":"p1","dock":null}'}
-
-
-class Stored:
-    """Committed documents of one store in two scopes."""
-
-    async def row(self, partition: Partition, key: str) -> JsonText | None:
-        return ROWS.get((partition.scope, key))
-
-    async def rows(self, partition: Partition, where: Mapping[str, Any]) -> Sequence[JsonText]:
-        rows = [row for (scope, _), row in ROWS.items() if scope == partition.scope]
-        return [row for row in rows if where.items() <= json.loads(row).items()]
+STORES = {name: Store(name, "", "{id}", {}, ("dock",), shared=name == "docks") for name in ("parcels", "docks")}
+ROWS = {
+    ("", "parcels"): '{"id":"p1","dock":"D4"}',
+    ("north", "parcels"): '{"id":"p1","dock":null}',
+    ("", "docks"): '{"id":"D4","open":true}',
+}
 
 
 class Desk:
     """A repository with hooks, and the processes that run them; each test adds a hook of its own."""
 
-    def __init__(self, root: Path, runner: asyncio.Runner) -> None:
+    def __init__(self, root: Path, journal: Journal, runner: asyncio.Runner) -> None:
         self.root = root
-        self.hosts = HandlerHosts(root.parent / "cache")
-        self.hooks = Hooks(self.hosts, Stored())
+        self.hooks = Hooks(HandlerHosts(root.parent / "cache"), Documents(journal))
         self.runner = runner
         self.notes: list[tuple[str, str, Any]] = []
         self.count = 0
@@ -54,24 +54,28 @@ class Desk:
         points = settings.pop("points", frozenset[HookPoint]({"preToolUse"}))
         return Hook(f"h{self.count}", entry, language, points, **settings)
 
-    def ask(
-        self, *asked: Hook, point: HookPoint = "preToolUse", payload: str = CALL, scope: str = "", who: str = "ann"
-    ) -> str | None:
-        stores = {name: Store(name, "", "{id}", {}, shared=name == "docks") for name in ("parcels", "docks")}
-        bundle = Bundle(self.root, "bench", "1", "r1", {}, {}, {}, hooks=asked, stores=stores)
+    def subject(self, asked: Sequence[Hook], scope: str = "") -> Subject:
+        bundle = Bundle(self.root, "bench", "1", "r1", {}, {}, {}, hooks=tuple(asked), stores=STORES)
         self.notes.clear()
-        subject = Subject(bundle, scope, who, lambda hook, kind, value: self.notes.append((hook, kind, value)))
-        return self.runner.run(self.hooks.ask(subject, point, JsonText(payload)))
+        return Subject(bundle, scope, "ann", lambda hook, kind, value: self.notes.append((hook, kind, value)))
+
+    def ask(self, *asked: Hook, point: HookPoint = "preToolUse", payload: str = CALL, scope: str = "") -> str | None:
+        return self.runner.run(self.hooks.ask(self.subject(asked, scope), point, payload))
 
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     folder = tmp_path_factory.mktemp("hooks")
     with asyncio.Runner() as runner:
-        desk = Desk(folder / "repo", runner)
+        journal = runner.run(SqliteJournal.open(folder / "runtime.db"))
+        desk = Desk(folder / "repo", journal, runner)
         desk.root.mkdir()
+        for (scope, store), row in ROWS.items():
+            where = Partition(str(desk.root), scope, store)
+            runner.run(journal.write_documents([StoreWrite(where, json.loads(row)["id"], row, ("dock",))]))
         yield desk
         runner.run(desk.hooks.close())
+        runner.run(journal.close())
 
 
 @pytest.fixture(params=["ts", "py"])
@@ -166,11 +170,18 @@ return {'action': 'block', 'reason': json.dumps(seen)}""",
 
 def test_a_hook_reads_rows_of_its_callers_scope(desk: Desk, kind: str) -> None:
     hook = desk.hook(kind, source(kind, *LOOKS), capabilities=frozenset({"store:read"}))
-    everywhere, north = json.loads(ROWS["", "p1"]), json.loads(ROWS["north", "p1"])
+    everywhere, north, dock = (json.loads(row) for row in ROWS.values())
     row, nothing, found, shared, problem = told(desk.ask(hook))
-    assert (row, nothing, found, shared) == (everywhere, None, [everywhere], [everywhere])
+    assert (row, nothing, found, shared) == (everywhere, None, [everywhere], [dock])
     assert 'no store "nowhere"' in problem
-    assert told(desk.ask(hook, scope="north"))[:4] == [north, None, [], [everywhere]]
+    assert told(desk.ask(hook, scope="north"))[:4] == [north, None, [], [dock]]
+
+
+def test_a_hook_is_not_given_a_part_of_too_many_rows(desk: Desk, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "ROWS", 0)
+    asks = ("return ctx.store.query('parcels').then(() => ({ action: 'allow' }));", "await ctx.store.query('parcels')")
+    hook = desk.hook(kind, source(kind, *asks), capabilities=frozenset({"store:read"}), is_closed=True)
+    assert "more than 0 documents" in str(desk.ask(hook))
 
 
 def test_lower_priorities_come_first_then_names_and_the_first_block_counts(desk: Desk, kind: str) -> None:
@@ -303,3 +314,40 @@ def test_a_hook_that_hangs_is_over_in_time_and_the_next_one_is_asked(
     assert "failPolicy closed" in reason
     fine = desk.hook(kind, source(kind, "return { action: 'allow' };", "return {'action': 'allow'}"), is_closed=True)
     assert desk.ask(fine) is None
+
+
+SPEAKS = (
+    "ctx.log(JSON.stringify([point, payload])); return payload.text?.includes('secret') ? "
+    "{ action: 'block', reason: 'no secrets' } : { action: 'allow' };",
+    "import json\nctx.log(json.dumps([point, dict(payload)]))\n"
+    "secret = 'secret' in payload.get('text', '')\n"
+    "return {'action': 'block', 'reason': 'no secrets'} if secret else {'action': 'allow'}",
+)
+
+
+class NoTools:
+    async def offered(self) -> Sequence[str]:
+        return ()
+
+    def is_read(self, name: str, args: str) -> bool:
+        return False
+
+    async def call(self, name: str, args: str) -> str:
+        raise AssertionError
+
+
+def test_hooks_stand_around_the_turn_of_a_chat(desk: Desk, kind: str) -> None:
+    points = frozenset[HookPoint]({"preInput", "preOutput", "postTurn"})
+    hook = desk.hook(kind, source(kind, *SPEAKS), points=points)
+    agent = Agent("default", "You chat.", "Chat", "Chats.")
+
+    def chat(said: str, answer: str) -> tuple[str, str, list[str]]:
+        model = ScriptedModel([ScriptedReply.model_validate({"text": answer})])
+        asking = partial(desk.hooks.ask, desk.subject([hook]))
+        ending = desk.runner.run(converse(agent, [Message("user", said)], model, NoTools(), turns=3, hooks=asking))
+        return ending.kind, ending.text or ending.reason, [json.loads(value)[0] for _, _, value in desk.notes]
+
+    blocked = f'The hook "{hook.name}" blocked this: no secrets'
+    assert chat("Hello", "Hi") == ("answered", "Hi", ["preInput", "preOutput", "postTurn"])
+    assert chat("A secret?", "Hi") == ("blocked", blocked, ["preInput", "postTurn"])
+    assert chat("Hello", "A secret!") == ("blocked", blocked, ["preInput", "preOutput", "postTurn"])
