@@ -88,7 +88,10 @@ class _Selected:
 
     async def offered(self) -> Sequence[str]:
         self.now = await self.calls.surface.narrowed(self.agent, self.at)
-        return offered(self.now, self.calls.origin.bundle, self.calls.origin.toolbox)
+        bundle, toolbox = self.calls.origin.bundle, self.calls.origin.toolbox
+        listed = (name.partition("__")[0] for name in self.now.tools or ())
+        await toolbox.ask(bundle, [*self.now.connections, *self.now.mcp, *listed])
+        return offered(self.now, bundle, toolbox)
 
     def is_read(self, name: str, args: JsonText) -> bool:
         origin = self.calls.origin

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from runtime_core.repo.bundle import Agent, Bundle, Effect
 from runtime_core.repo.policy import Verdict
@@ -91,6 +92,19 @@ class Provider(Protocol):
         ...
 
 
+ASK_S: Final = 15.0
+"""How long a turn of a model waits for other systems to tell their tools."""
+
+
+@runtime_checkable
+class Asking(Provider, Protocol):
+    """A family whose names other systems tell."""
+
+    async def ask(self, bundle: Bundle, sources: Sequence[str]) -> None:
+        """Ask those of these connections and servers that were not asked so far; what fails fails when it is called."""
+        ...
+
+
 class Toolbox:
     """All families, the first one that knows a name counts. Tools that a repository writes come before any of them."""
 
@@ -102,6 +116,11 @@ class Toolbox:
 
     def names(self, bundle: Bundle) -> Sequence[str]:
         return sorted({name for provider in self._providers for name in provider.names(bundle)})
+
+    async def ask(self, bundle: Bundle, sources: Sequence[str]) -> None:
+        """Have the names told that a model with these connections and servers may use."""
+        asked = (provider.ask(bundle, sources) for provider in self._providers if isinstance(provider, Asking))
+        await asyncio.gather(*asked)
 
 
 Member = Callable[[JsonText, "MemberCall"], Awaitable[JsonText]]

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
-from typing import Any, cast
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, cast
 
 from runtime_core.connections.mcp import McpServers
 from runtime_core.connections.mcp_config import McpServer, McpUnavailable, servers_of
 from runtime_core.connections.mcp_session import START_S, McpFailed, McpTool
 from runtime_core.connections.naming import split
 from runtime_core.repo.bundle import Bundle, Effect
-from runtime_core.tools.base import Caller, ReadyTool, ToolFailed
+from runtime_core.tools.base import ASK_S, Caller, ReadyTool, ToolFailed
 from runtime_core.wire.json import JsonText, loads
+
+AGAIN_S: Final = 15.0
 
 
 class McpTools:
@@ -19,6 +25,7 @@ class McpTools:
 
     def __init__(self, servers: McpServers) -> None:
         self._servers = servers
+        self._asking: dict[tuple[Path, str, str], asyncio.Task[None]] = {}
 
     def find(self, bundle: Bundle, name: str) -> ReadyTool | None:
         servers = servers_of(bundle)
@@ -50,6 +57,23 @@ class McpTools:
     def names(self, bundle: Bundle) -> Sequence[str]:
         servers = servers_of(bundle).values()
         return [f"{server.name}__{name}" for server in servers for name in self._servers.known(bundle, server)]
+
+    async def ask(self, bundle: Bundle, sources: Sequence[str]) -> None:
+        """A server that cannot be reached is asked again after a while only."""
+        for server in servers_of(bundle).values():
+            key = (bundle.root, bundle.revision, server.name)
+            if server.name in sources and not self._servers.known(bundle, server) and key not in self._asking:
+                self._asking[key] = asyncio.create_task(self._meet(bundle, server))
+                self._asking[key].add_done_callback(partial(self._asked, key))
+        if asking := [task for (*_, name), task in self._asking.items() if name in sources and not task.done()]:
+            await asyncio.wait(asking, timeout=ASK_S)
+
+    def _asked(self, key: tuple[Path, str, str], _: asyncio.Task[None]) -> None:
+        asyncio.get_running_loop().call_later(AGAIN_S, self._asking.pop, key, None)
+
+    async def _meet(self, bundle: Bundle, server: McpServer) -> None:
+        with contextlib.suppress(McpUnavailable):
+            await self._servers.tools(bundle, server)
 
     async def _tool(self, bundle: Bundle, server: McpServer, name: str) -> McpTool:
         tools = await self._servers.tools(bundle, server)

@@ -6,6 +6,8 @@ operationId becomes a name says `connections.naming`.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +23,7 @@ from runtime_core.connections.openapi_text import BadDocument
 from runtime_core.connections.policy import judge, restrict
 from runtime_core.repo.bundle import Bundle, Connection
 from runtime_core.repo.policy import Verdict
-from runtime_core.tools.base import Caller, ReadyTool, ToolFailed
+from runtime_core.tools.base import ASK_S, Caller, ReadyTool, ToolFailed
 from runtime_core.wire.json import JsonText, dumps, loads
 
 SHOWN: Final = 10
@@ -80,6 +82,16 @@ class OpenApiTools:
                 continue
             found += [f"{owner}__{name}" for name in (document.entries if document is not None else ())]
         return found
+
+    async def ask(self, bundle: Bundle, sources: Sequence[str]) -> None:
+        connections = [bundle.connections[owner] for owner in _described(bundle) if owner in sources]
+        usable = [connection for connection in connections if connection.unavailable is None]
+        await asyncio.gather(*(self._read(bundle, connection) for connection in usable))
+
+    async def _read(self, bundle: Bundle, connection: Connection) -> None:
+        with contextlib.suppress(DocumentUnavailable, TimeoutError):
+            async with asyncio.timeout(ASK_S):
+                await self._documents.get(bundle, connection)
 
     def _discover(self, name: str, connection: Connection) -> ReadyTool:
         async def call(params: JsonText, caller: Caller) -> JsonText:
