@@ -380,6 +380,76 @@ def doctor(compact: bool, as_json: bool, data: Path | None) -> int:
 
 
 @cli.command()
+@click.argument("path", type=_FOLDER)
+@click.argument("name", type=TEXT, required=False)
+@click.argument("key", type=TEXT, required=False)
+@click.option("--where", type=TEXT, metavar="JSON", help="The values that fields must have, as a JSON object.")
+@click.option("--sort", type=TEXT, metavar="FIELD", help="Sort by the text of a field; -FIELD the other way round.")
+@click.option(
+    "--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="How many documents to show."
+)
+@click.option("--scope", type=TEXT, default="", metavar="S", help="The scope whose documents are shown.")
+@_json
+@_data
+def store(
+    path: Path,
+    name: str | None,
+    key: str | None,
+    where: str | None,
+    sort: str | None,
+    limit: int,
+    scope: str,
+    as_json: bool,
+    data: Path | None,
+) -> int:
+    """Show the stores of the agent repository at PATH, the documents of the store NAME, or the one with this KEY."""
+    from inbox_app import cli_store
+
+    return cli_store.show(_options(data, as_json), cli_store.Wanted(path, name, key, where, sort, limit, scope))
+
+
+@cli.group()
+def secret() -> None:
+    """Keep secrets in the keychain of this computer.
+
+    An agent repository names them as env:NAME, or as scope:NAME for that of the scope a run belongs to, which is
+    stored as SCOPE/NAME. An environment variable of the same name goes before what is stored.
+    """
+
+
+@secret.command("set")
+@click.argument("name", type=TEXT)
+@_json
+def secret_set(name: str, as_json: bool) -> int:
+    """Store a secret.
+
+    The value is asked for without being shown, or read from the standard input if that is no terminal.
+    """
+    from inbox_app import cli_secret
+
+    return cli_secret.store(name, as_json=as_json)
+
+
+@secret.command("list")
+@_json
+def secret_list(as_json: bool) -> int:
+    """List the names of the stored secrets."""
+    from inbox_app import cli_secret
+
+    return cli_secret.list_names(as_json=as_json)
+
+
+@secret.command("remove")
+@click.argument("name", type=TEXT)
+@_json
+def secret_remove(name: str, as_json: bool) -> int:
+    """Remove a stored secret."""
+    from inbox_app import cli_secret
+
+    return cli_secret.remove(name, as_json=as_json)
+
+
+@cli.command()
 @click.option("--fresh", is_flag=True, help="Ask the three questions again, even if they were asked before.")
 @_json
 @_data
@@ -405,11 +475,12 @@ def _open_window(data: Path, agents: Sequence[Path], model: str | None, *, trust
     from inbox_app.app import run_window
 
     def gateway() -> Gateway:
+        from inbox_app.desktop.secrets import Keychain
         from inbox_app.gateway.embedded import EmbeddedGateway
 
         roots = [path.expanduser().absolute() for path in agents]
-        settings = cli_session.settings()
-        return EmbeddedGateway(data, repositories=roots, model=model, settings=settings, trust=trust)
+        settings, secrets = cli_session.settings(), Keychain()
+        return EmbeddedGateway(data, repositories=roots, model=model, settings=settings, trust=trust, secrets=secrets)
 
     return run_window(gateway, desk_file=data / "desk.db", settings_warnings=cli_session.settings_warnings)
 

@@ -96,6 +96,7 @@ def _signals_wake() -> Generator[None]:
 async def _with_gateway(
     options: Options, work: Callable[[EmbeddedGateway], Awaitable[int]], execute: bool | None
 ) -> int:
+    from inbox_app.desktop.secrets import Keychain
     from inbox_app.gateway.embedded import EmbeddedGateway
 
     chosen = settings(as_json=options.as_json)
@@ -106,6 +107,7 @@ async def _with_gateway(
         identity=options.identity,
         wait_s=None,
         settings=replace(chosen, replay_twice=chosen.replay_twice or options.replay_twice),
+        secrets=Keychain(),
     )
     await gateway.open()
     grace_s = _INTERRUPTED_GRACE_S

@@ -30,6 +30,7 @@ from inbox_app.gateway.base import (
 
 if TYPE_CHECKING:
     from inbox_app.gateway.feed import Feed
+    from runtime_core.connections.secrets import Secrets
     from runtime_core.journal import base as journal
     from runtime_core.repo.bundle import BundleError
     from runtime_core.runtime import Runtime
@@ -61,6 +62,7 @@ class EmbeddedGateway:
     ``execute`` as `Runtime`: True must be the executor, False never is, None is it if nobody else is. ``wait_s`` is
     how long an answer or a start waits for the run to end or park, in seconds; None waits as long as it takes.
     ``trust``: the code of ``repositories``, as it is when they are opened, may do what needs trust (decision 28).
+    ``secrets``: where ``env:NAME`` is looked up; None is the process environment.
     """
 
     def __init__(
@@ -74,7 +76,9 @@ class EmbeddedGateway:
         wait_s: float | None = ANSWER_WAIT_S,
         settings: Settings | None = None,
         trust: bool = False,
+        secrets: Secrets | None = None,
     ) -> None:
+        self._secrets = secrets
         self._data = data
         self._settings = settings
         self._trust = trust
@@ -189,7 +193,9 @@ class EmbeddedGateway:
         from inbox_app.gateway.feed import Feed
         from runtime_core.runtime import Runtime
 
-        runtime = Runtime(self._data, execute=self._execute, model=self._model, settings=self._settings)
+        runtime = Runtime(
+            self._data, execute=self._execute, model=self._model, settings=self._settings, secrets=self._secrets
+        )
         await runtime.open()
         self._runtime = runtime
         try:
