@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from inbox_app.cli_check_text import lines, problem_lines
 from inbox_app.cli_session import DONE, say, say_json, settings
-from inbox_app.cli_text import table, visible
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
 from runtime_core.engine.definitions import Definitions
 from runtime_core.hosts.base import HandlerLoadError, HostRepo, HostUnavailable
 from runtime_core.hosts.sandbox import filters_calls, landlock_version, missing_borders
 from runtime_core.hosts.supervisor import HandlerHosts
+from runtime_core.repo.builtins import DEFAULT_TOOLS
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Problem, Tool
-from runtime_core.repo.report import PARSE_FAILED
+from runtime_core.repo.checks import check_grants
+from runtime_core.repo.reach import AGENT, reach
+from runtime_core.repo.report import PARSE_FAILED, Report
 from runtime_core.repo.trust import needs
 
 
@@ -27,19 +30,22 @@ def check(root: Path, *, as_json: bool) -> int:
     root = root.expanduser().absolute()
     try:
         bundle, found = asyncio.run(_read(root))
-        problems = [*map(_for_whoever_checks, bundle.problems), *found]
+        report = Report()
+        check_grants(bundle.tools, bundle.agents, report)
+        problems = [*map(_for_whoever_checks, bundle.problems), *report.problems, *found]
         if any(problem.severity == "error" for problem in problems):
             raise BundleError(root, problems)
     except BundleError as error:
         if as_json:
             say_json({"path": str(root), "ok": False, "problems": [problem.to_wire() for problem in error.problems]})
         else:
-            say(_problem_lines(error.problems))
+            say(problem_lines(error.problems))
         raise _summary(error) from error
     if as_json:
         say_json(_wire(bundle, problems))
     else:
-        say(_lines(bundle, problems))
+        is_python = any(tool.language == "python" for tool in bundle.tools.values())
+        say(lines(bundle, _needs(bundle), missing_borders() if is_python else (), problems))
     return DONE
 
 
@@ -107,6 +113,7 @@ def _wire(bundle: Bundle, problems: Sequence[Problem]) -> dict[str, Any]:
         "revision": bundle.revision,
         "tools": [_tool_wire(tool, bundle) for tool in bundle.tools.values()],
         "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
+        **_parts_wire(bundle),
         "needs_trust": list(_needs(bundle)),
         "landlock": landlock_version(),
         "seccomp": filters_calls(),
@@ -130,6 +137,7 @@ def _tool_wire(tool: Tool, bundle: Bundle) -> dict[str, Any]:
         "llm_callable": tool.llm_callable,
         "invocable": tool.invocable,
         "uses": {"tools": list(tool.tools), "subagents": list(tool.subagents)},
+        "dependencies": tool.dependencies,
         "reach": reach(tool.name, bundle),
     }
 
@@ -139,89 +147,59 @@ def _agent_wire(agent: Agent, bundle: Bundle) -> dict[str, Any]:
         "name": agent.name,
         "description": agent.description,
         "file": agent.entry,
-        "tools": list(agent.tools or ()),
+        "tools": list(DEFAULT_TOOLS if agent.tools is None else agent.tools),
         "subagents": list(agent.subagents),
+        "stores": dict(agent.stores),
+        "connections": list(agent.connections),
+        "skills": list(agent.skills),
+        "mcp": list(agent.mcp),
         "decided_per_turn": [{"list": condition.key, "name": condition.name} for condition in agent.conditions],
+        "reach": reach(f"{AGENT}{agent.name}", bundle),
     }
 
 
-def reach(name: str, bundle: Bundle) -> list[str]:
-    """Every tool and subagent (``agent:NAME``) a tool can get to through what it and its children use."""
-    found: set[str] = set()
-    todo = [name]
-    while todo:
-        current = todo.pop()
-        for next_one in _direct(current, bundle):
-            if next_one not in found and next_one != name:
-                found.add(next_one)
-                todo.append(next_one)
-    return sorted(found)
-
-
-def _direct(name: str, bundle: Bundle) -> list[str]:
-    if name.startswith("agent:"):
-        agent = bundle.agents.get(name.removeprefix("agent:"))
-        if agent is None:
-            return []
-        return [*(agent.tools or ()), *_as_agents(agent.subagents)]
-    tool = bundle.tools.get(name)
-    return [*tool.tools, *_as_agents(tool.subagents)] if tool is not None else []
-
-
-def _as_agents(names: Sequence[str]) -> list[str]:
-    return [f"agent:{name}" for name in names]
-
-
-def _lines(bundle: Bundle, problems: Sequence[Problem]) -> Iterator[str]:
-    yield f"{visible(bundle.name)} {visible(bundle.version)}".rstrip() + f"  {bundle.root}"
-    if bundle.tools:
-        yield ""
-        head = ["TOOL", "RUNS", "LANGUAGE", "DEFINED", "STARTS", "FOR MODELS", "REACHES"]
-        yield table(head, [_tool_row(tool, bundle) for tool in bundle.tools.values()])
-    if bundle.agents:
-        yield ""
-        yield table(["AGENT", "SUBAGENTS", "TOOLS"], [_agent_row(agent) for agent in bundle.agents.values()])
-    if any(tool.language == "python" for tool in bundle.tools.values()):
-        for text in missing_borders():
-            yield ""
-            yield text
-    for need in _needs(bundle):
-        yield ""
-        yield f"has to be trusted, with --trust, before it may use {need}"
-    yield ""
-    if problems:
-        yield from _problem_lines(problems)
-    else:
-        yield "no problems"
-
-
-def _tool_row(tool: Tool, bundle: Bundle) -> list[str]:
-    return [
-        tool.name,
-        "durable" if tool.durable else "inline",
-        tool.language,
-        "in code" if tool.layout == "code" else "by tool.json",
-        "by invoke" if tool.invocable else "by code or `run`",
-        _for_models(tool),
-        ", ".join(reach(tool.name, bundle)),
-    ]
-
-
-def _for_models(tool: Tool) -> str:
-    if not tool.llm_callable:
-        return "no"
-    return "yes" if tool.exposure == "open" else tool.exposure
-
-
-def _agent_row(agent: Agent) -> list[str]:
-    return [agent.name, _listed(agent, "subagents", agent.subagents), _listed(agent, "tools", agent.tools or ())]
-
-
-def _listed(agent: Agent, key: str, names: Sequence[str]) -> str:
-    open_ones = {condition.name for condition in agent.conditions if condition.key == key}
-    return ", ".join(f"{name} (decided per turn)" if name in open_ones else name for name in names)
-
-
-def _problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
-    for problem in problems:
-        yield f"{problem.severity}: {visible(str(problem))} [{problem.code}]"
+def _parts_wire(bundle: Bundle) -> dict[str, Any]:
+    """Everything beside tools and agents."""
+    documents = {"knowledge": bundle.knowledge, "evals": bundle.evals}
+    return {
+        "stores": [
+            {
+                "name": store.name,
+                "file": store.file,
+                "key": store.key,
+                "fields": list(store.schema),
+                "indexed": list(store.indexed),
+                "deletable": store.deletable,
+                "shared": store.shared,
+            }
+            for store in bundle.stores.values()
+        ],
+        "connections": [
+            {
+                "name": connection.name,
+                "folder": connection.folder,
+                "protocol": connection.protocol,
+                "endpoints": list(connection.policy.endpoints),
+                "unavailable": connection.unavailable,
+            }
+            for connection in bundle.connections.values()
+        ],
+        "hooks": [
+            {
+                "name": hook.name,
+                "file": hook.entry,
+                "points": sorted(hook.points),
+                "capabilities": sorted(hook.capabilities),
+                "fail_policy": "closed" if hook.is_closed else "open",
+                "priority": hook.priority,
+            }
+            for hook in bundle.hooks
+        ],
+        "skills": [{"name": skill.name, "file": skill.file} for skill in bundle.skills.values()],
+        **{
+            kind: [{"name": one.name, "title": one.title, "file": one.file} for one in found.values()]
+            for kind, found in documents.items()
+        },
+        "automations": [{"name": one.name, "file": one.file} for one in bundle.automations.values()],
+        "ignored": [{"path": one.path, "reason": one.reason} for one in bundle.ignored],
+    }

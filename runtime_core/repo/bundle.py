@@ -268,4 +268,6 @@ class Bundle:
     hooks: tuple[Hook, ...] = ()
     automations: Mapping[str, Automation] = field(default_factory=dict[str, Automation])
     evals: Mapping[str, Document] = field(default_factory=dict[str, Document])
+    packages: tuple[str, ...] = ()
+    """The files beside tools that name packages to be installed, also beside tools that could not be read without."""
     ignored: tuple[Ignored, ...] = ()

@@ -102,7 +102,8 @@ def _find_tool(name: str, parts: Parts, known: Set[str]) -> Finding | None:
         return None
     if (reason := parts.tools.left_out.get(name)) is not None:
         message = f'The tool "{name}" is not available: {reason}.'
-        return Finding(message, "Correct that, or take the name out.") if reason else None
+        remedy = "Correct that, or take the name out."
+        return Finding(message, remedy, resolves=name in parts.tools.passing) if reason else None
     if name in BUILT_IN:
         return _built_in(name, parts)
     if name in MAIL_TOOLS:
@@ -188,16 +189,6 @@ def _unresolved_agent(name: str, agents: Agents) -> tuple[str, str]:
     return f'There is no agent "{name}".', remedy
 
 
-def _kept_from_models(tool: Tool) -> tuple[str, str]:
-    if not tool.llm_callable:
-        return f'The tool "{tool.name}" says that no model may call it; this one is not offered it.', "Take it out."
-    return (
-        f'The tool "{tool.name}" has the exposure "{tool.exposure}", and in this version no call of a model can wait '
-        "for a person; the model is not offered it.",
-        "Call it from a durable tool, which may ask first, or give it the exposure open.",
-    )
-
-
 def _check_agent(agent: Agent, parts: Parts, known: Set[str], report: Report) -> None:
     """What a model is offered is only a matter of warning: what is missing is simply not offered."""
     file = f"agents/{agent.name}"
@@ -212,8 +203,8 @@ def _agent_findings(agent: Agent, parts: Parts, known: Set[str]) -> Iterator[tup
         if finding is not None:
             remedy = f"Correct the name, or take it out.{did_you_mean(name, known)}"
             yield key, f"{finding.message} {_NOT_OFFERED}", finding.remedy if finding.resolves else remedy
-        elif tool is not None and not tool.for_models:
-            yield key, *_kept_from_models(tool)
+        elif tool is not None and not tool.llm_callable:
+            yield key, f'The tool "{name}" says that no model may call it; this one is not offered it.', "Take it out."
     for number, name in enumerate(agent.subagents):
         if _is_missing(name, parts.agents):
             message, remedy = _unresolved_agent(name, parts.agents)

@@ -91,6 +91,7 @@ def _load(root: Path, described: Described, known: Known, report: Report) -> Bun
         connections=parts.connections,
         hooks=hooks,
         automations=read(lambda: load_automations(root, report), {}),
+        packages=tuple(parts.tools.packages),
         evals=read(lambda: load_documents(root, "evals", report), {}),
     )
 

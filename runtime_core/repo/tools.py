@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
 from runtime_core.repo.bundle import Tool
 from runtime_core.repo.codetool import CodeTool
 from runtime_core.repo.definitions import LANGUAGES, NOT_READ, TOOLS, Described, files_of
-from runtime_core.repo.files import DEFINITION_LIMIT, JsonFile, Key, items_of, read_json, validate
+from runtime_core.repo.files import DEFINITION_LIMIT, JsonFile, Key, items_of, read_json, read_text, validate
 from runtime_core.repo.items import folders_of, note_extra
 from runtime_core.repo.params import check_schema
 from runtime_core.repo.report import INVALID, NOT_FOUND, Report, report_unread
@@ -35,13 +35,16 @@ _WRITE_TOOL: Final = {
 @dataclass(slots=True)
 class ToolScan:
     """What the tool folders hold. ``files`` are the definitions by tool name, those of broken tools included;
-    ``left_out`` says why a name is missing, with an empty reason where its own problem is already an error; ``places``
-    are the folders that names belong to."""
+    ``left_out`` says why a name is missing, with an empty reason where its own problem is already an error; those in
+    ``passing`` may be there the next time. ``places`` are the folders that names belong to, ``packages`` the files that
+    name packages to be installed."""
 
     tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
     files: dict[str, JsonFile] = field(default_factory=dict[str, JsonFile])
     left_out: dict[str, str] = field(default_factory=dict[str, str])
     places: dict[str, str] = field(default_factory=dict[str, str])
+    passing: set[str] = field(default_factory=set[str])
+    packages: list[str] = field(default_factory=list[str])
 
 
 def load_tools(root: Path, report: Report, described: Described) -> ToolScan:
@@ -49,7 +52,27 @@ def load_tools(root: Path, report: Report, described: Described) -> ToolScan:
     for name, folder in folders_of(root, "tools", report).items():
         _load_folder(root, name, folder, described, scan, report)
         note_extra(root, folder, report)
+        scan.packages += _packages(root, folder, report)
+    beside = {file.rpartition("/")[0]: file for file in scan.packages}
+    scan.tools = {
+        name: replace(tool, dependencies=beside.get(tool.entry.rpartition("/")[0])) for name, tool in scan.tools.items()
+    }
     return scan
+
+
+def _packages(root: Path, folder: str, report: Report) -> list[str]:
+    """The file that names what the code of this folder may import beside the repository's own, if it names any."""
+    parts = [*files_of(root, folder, "handler"), *files_of(root, folder, "tool")]
+    suffixes = {Path(part).suffix for part in parts}
+    if ".ts" in suffixes and (root / folder / "package.json").is_file():
+        package = read_json(root, f"{folder}/package.json", report)
+        if package is not None and any(package.value.get(key) for key in ("dependencies", "optionalDependencies")):
+            return [package.name]
+    if ".py" in suffixes and (root / folder / "requirements.txt").is_file():
+        lines = (read_text(root, f"{folder}/requirements.txt", report) or "").splitlines()
+        if any(line.strip() and not line.strip().startswith("#") for line in lines):
+            return [f"{folder}/requirements.txt"]
+    return []
 
 
 def _load_folder(root: Path, name: str, folder: str, described: Described, scan: ToolScan, report: Report) -> None:
@@ -102,7 +125,10 @@ def _load_code_layout(
     description = described.get(entry, NOT_READ)
     if description.unread is not None:
         report_unread(entry, description.unread, description.passing, report)
-        _leave_out(_likely_names(root, entry), f"{entry} cannot be read", scan)
+        names = _likely_names(root, entry)
+        _leave_out(names, f"{entry} cannot be read", scan)
+        if description.passing:
+            scan.passing.update(names)
         return
     value = cast("dict[str, Any]", description.value)
     if not isinstance(description.value, dict):

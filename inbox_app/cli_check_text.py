@@ -1,0 +1,106 @@
+"""What ``check`` prints for people: tables, and lists that are wrapped so that 100 columns hold them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from inbox_app.cli_text import table, visible
+from runtime_core.repo.builtins import DEFAULT_TOOLS
+from runtime_core.repo.bundle import Agent, Bundle, Connection, Hook, Problem, Store, Tool
+from runtime_core.repo.reach import AGENT, reach
+
+WIDTH: Final = 100
+
+
+def lines(bundle: Bundle, needed: Sequence[str], hints: Sequence[str], problems: Sequence[Problem]) -> Iterator[str]:
+    """``needed``: what it has to be trusted for; ``hints``: what this computer cannot keep from handlers."""
+    yield f"{visible(bundle.name)} {visible(bundle.version)}".rstrip() + f"  {bundle.root}"
+    tools, agents = bundle.tools.values(), bundle.agents.values()
+    yield from _table(["TOOL", "RUNS", "LANGUAGE", "DEFINED", "STARTS", "FOR MODELS"], map(_tool, tools))
+    yield from _lists("TOOL REACHES", ((tool.name, reach(tool.name, bundle)) for tool in tools))
+    for agent in agents:
+        yield from _lists(f"AGENT {visible(agent.name)}", _agent(agent, bundle))
+    yield from _table(["STORE", "KEY", "FIELDS", "REMOVABLE", "FOUND BY"], map(_store, bundle.stores.values()))
+    yield from _table(["CONNECTION", "PROTOCOL", "GUARDED", "STATE"], map(_connection, bundle.connections.values()))
+    yield from _table(["HOOK", "PRIORITY", "IF IT FAILS", "POINTS"], map(_hook, bundle.hooks))
+    automations = [f"{a.name} (nothing starts it from here)" for a in bundle.automations.values()]
+    others = (("knowledge", bundle.knowledge), ("skills", bundle.skills), ("automations", automations))
+    yield from _lists("ALSO THERE", ((kind, list(names)) for kind, names in (*others, ("evals", bundle.evals))))
+    yield from _table(["IGNORED", "WHY"], ([one.path, one.reason] for one in bundle.ignored))
+    for text in (*hints, *(f"has to be trusted, with --trust, before it may use {need}" for need in needed)):
+        yield ""
+        yield visible(text)
+    yield ""
+    yield from problem_lines(problems) if problems else ("no problems",)
+
+
+def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        yield f"{problem.severity}: {visible(str(problem))} [{problem.code}]"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    shown = [[visible(cell) for cell in row] for row in rows]
+    if shown:
+        yield ""
+        yield table(head, shown)
+
+
+def _lists(head: str, rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    shown = [(visible(label), visible(", ".join(names))) for label, names in rows if names]
+    if shown:
+        yield ""
+        yield head
+        width = min(max(len(label) for label, _ in shown), WIDTH // 3)
+        indent = " " * (width + 4)
+        for label, text in shown:
+            first = f"  {label:<{width}}  "
+            yield textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _tool(tool: Tool) -> list[str]:
+    return [
+        tool.name,
+        "durable" if tool.durable else "inline",
+        tool.language,
+        "in code" if tool.layout == "code" else "by tool.json",
+        "by invoke" if tool.invocable else "by code or `run`",
+        "no" if not tool.llm_callable else "yes" if tool.exposure == "open" else tool.exposure,
+    ]
+
+
+def _agent(agent: Agent, bundle: Bundle) -> Iterator[tuple[str, Sequence[str]]]:
+    yield "tools", _listed(agent, "tools", DEFAULT_TOOLS if agent.tools is None else agent.tools)
+    yield "subagents", _listed(agent, "subagents", agent.subagents)
+    yield "stores", [f"{name} ({mode}){_marked(agent, 'stores', name)}" for name, mode in agent.stores.items()]
+    yield "connections", _listed(agent, "connections", agent.connections)
+    yield "skills", _listed(agent, "skills", agent.skills)
+    yield "mcp", _listed(agent, "mcp", agent.mcp)
+    yield "reaches", reach(f"{AGENT}{agent.name}", bundle) or ["nothing"]
+
+
+def _listed(agent: Agent, key: str, names: Sequence[str]) -> list[str]:
+    return [f"{name}{_marked(agent, key, name)}" for name in names]
+
+
+def _marked(agent: Agent, key: str, name: str) -> str:
+    is_open = any((condition.key, condition.name) == (key, name) for condition in agent.conditions)
+    return " (decided per turn)" if is_open else ""
+
+
+def _store(store: Store) -> list[str]:
+    removable = "yes" if store.deletable else "no"
+    return [store.name, store.key, str(len(store.schema)), removable, ", ".join(store.indexed) or "key only"]
+
+
+def _connection(connection: Connection) -> list[str]:
+    guarded = f"{len(connection.policy.endpoints)} endpoints" if connection.policy.endpoints else "no"
+    state = "unavailable: see below" if connection.unavailable else "available"
+    return [connection.name, connection.protocol, guarded, state]
+
+
+def _hook(hook: Hook) -> list[str]:
+    fails = "blocks" if hook.is_closed else "allows"
+    return [hook.name, f"{hook.priority:g}", fails, ", ".join(sorted(hook.points))]
