@@ -66,6 +66,7 @@ def read(text: str, path: Path) -> Config:
         **values["journal"],
         **values["development"],
         **values["sandbox"],
+        **{f"confirm_{key}": value for key, value in values["confirmations"].items()},
     )
     return Config(settings, tuple(warnings))
 
@@ -142,6 +143,12 @@ def _days(value: Any) -> _Problem:
     return f"must be a number of days from 0 (for ever) to 36500, not {_shown(value)}; its default stays in force."
 
 
+def _seconds(value: Any) -> _Problem:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= 86_400:
+        return None
+    return f"must be a number of seconds from 1 to 86400, not {_shown(value)}; its default stays in force."
+
+
 def _word_of(*words: str) -> Callable[[Any], _Problem]:
     def check(value: Any) -> _Problem:
         if value in words:
@@ -169,4 +176,5 @@ _KEYS: Final[Mapping[str, Mapping[str, Callable[[Any], _Problem]]]] = {
     "journal": {"durability": _word_of(*get_args(Durability))},
     "development": {"strict": _flag, "replay_twice": _flag},
     "sandbox": {"shell_exec": _flag},
+    "confirmations": {"wait_s": _seconds},
 }

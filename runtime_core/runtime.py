@@ -23,6 +23,7 @@ from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.dry_runs import DryRuns, Verdict
 from runtime_core.engine.engine import Engine, Launch
+from runtime_core.engine.gating import Gates
 from runtime_core.engine.hooks import Hooks
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.quota import check_answer, check_value
@@ -58,6 +59,7 @@ __all__ = ["Change", "Lane", "Runtime"]
 Lane = Literal["direct", "invoke"]
 
 STOP_GRACE_S: Final = 3.0
+GATE_REST_S: Final = 1.0
 
 
 class Runtime:
@@ -124,6 +126,13 @@ class Runtime:
         self._hooks = Hooks(self._new_hosts(), self._documents)
         own_tools = (ChatTools(), KnowledgeTools(), MemoryTools(self._journal))
         toolbox = Toolbox((*own_tools, store_tools, WebTools(self._secrets), requests, mail_tools, *far_tools))
+        self._gates = Gates(
+            self._journal,
+            self._settings.confirm_wait_s,
+            advance=lambda run_id: self._executor.advance(run_id, None),
+            cancel=lambda run_id, who: self.cancel(run_id, who=who),
+            rest=lambda: self._executor.pulse.wait(GATE_REST_S),
+        )
         self._engine = Engine(
             self._journal,
             self._hosts,
@@ -135,6 +144,7 @@ class Runtime:
             versions=Versions(self._data / "versions"),
             definitions=self._definitions,
             hooks=self._hooks,
+            gates=self._gates,
             command_homes=self._hosts.command_homes,
             toolbox=toolbox,
             members={"store": store_tools.member, "request": requests.member},
@@ -280,6 +290,7 @@ class Runtime:
         run = await self._journal.cancel(run_id, who)
         self._engine.cancel(run_id)
         self._executor.pulse.kick()
+        await self._gates.tidy(run_id)
         return await self._reply(run, who)
 
     async def resume(self, run_id: str, revision: str | None = None, *, who: str, wait_s: float = 30) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, Protocol
 
+from runtime_core.agents.clock import limit
 from runtime_core.agents.turns import Message, Model, ModelError, ToolCall, Turn
 from runtime_core.repo.bundle import Agent, HookPoint
 from runtime_core.tools.chat import STOP
@@ -30,6 +31,10 @@ NO_MODEL = (
 
 class SubagentFailed(Exception):  # noqa: N818
     """The specialist gave no answer; the message names it and says why."""
+
+
+class ToolDenied(Exception):  # noqa: N818
+    """A tool call that was not allowed; the model is told the text as it stands."""
 
 
 class OutcomeUnknown(Exception):  # noqa: N818
@@ -74,7 +79,7 @@ async def run_subagent(agent: Agent, task: str, input: JsonText | None, model: M
         raise SubagentFailed(f'The agent "{agent.name}" cannot run: {NO_MODEL}.')
     said = [Message("user", user_turn(task, input))]
     try:
-        async with asyncio.timeout(agent.timeout_s):
+        async with limit(agent.timeout_s):
             ending = await converse(agent, said, model, tools, turns=SUBAGENT_TURNS)
     except ModelError as error:
         raise SubagentFailed(f'The agent "{agent.name}" failed: {error.message}') from error
@@ -180,6 +185,8 @@ async def _result(agent: Agent, offered: Sequence[str], call: ToolCall, tools: A
         result = await tools.call(call.name, call.args)
     except OutcomeUnknown:
         raise
+    except ToolDenied as denied:
+        return str(denied)
     except Exception as error:  # noqa: BLE001 - contract 10: no failure of a tool ends the turn
         return f"Tool execution failed: {error}"
     return result if _is_object(result) else f'{{"result":{result or "null"}}}'

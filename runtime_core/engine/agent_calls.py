@@ -75,6 +75,12 @@ class CallRefused(Exception):  # noqa: N818
     """A tool call of a model that failed; the text is what the model is told."""
 
 
+def _told(message: str, code: str | None) -> Exception:
+    if code == gating.REFUSED:
+        return ToolDenied(dumps({"error": message}))
+    return ToolDenied(message) if code == gating.DENIED else CallRefused(message)
+
+
 @dataclass(slots=True)
 class _Selected:
     """Implements `AgentTools`: numbers the calls of one subagent, which stand below its own slot. ``now``: the agent
@@ -108,14 +114,7 @@ class _Selected:
         if ok:
             return value
         error: Any = loads(value)
-        message = str(error.get("message", ""))
-        match (error.get("cause") or {}).get("code"):
-            case gating.DENIED:
-                raise ToolDenied(message)
-            case gating.REFUSED:
-                raise ToolDenied(dumps({"error": message}))
-            case _:
-                raise CallRefused(message)
+        raise _told(str(error.get("message", "")), str(error["cause"].get("code")) if error.get("cause") else None)
 
     async def _selected(self, number: int, name: str, args: JsonText) -> JsonText:
         """In this order: the hooks before the call, which may forbid it; whether the arguments fit the tool; the policy

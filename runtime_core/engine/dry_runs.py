@@ -14,7 +14,8 @@ from runtime_core.approvals.eligibility import pause_wire
 from runtime_core.engine.divergence import find, span_name
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.failures import failure_text
-from runtime_core.engine.frames import Origin, Place
+from runtime_core.engine.frames import Origin
+from runtime_core.engine.gating import root_place
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.quota import end_refusal
 from runtime_core.engine.rehearsal import Ending, NextCall, Rehearsal, Script, unknown
@@ -170,11 +171,10 @@ class DryRuns:
         self, script: Script, bundle: Bundle, limit_s: float, *, moment: float | None = None, strict: bool
     ) -> Ending:
         run = script.run
-        tool = bundle.tools.get(run.tool)
-        if tool is None or not tool.durable:
-            lacks = "is not durable any more" if tool is not None else "is not there any more"
+        place = root_place(run, bundle)
+        if place is None:
+            lacks = "is not durable any more" if run.tool in bundle.tools else "is not there any more"
             return unknown("tool-unavailable", f'The tool "{run.tool}" of {run.repo} {lacks}.')
-        place = Place(tool, names=(tool.name,))
 
         async def replay(hosts: Hosts) -> Ending:
             environment, toolbox = _no_variable, self._toolbox

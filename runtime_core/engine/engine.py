@@ -23,6 +23,8 @@ from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.driver import RunDriver
 from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text
 from runtime_core.engine.frames import Origin, Place
+from runtime_core.engine.gate import Order
+from runtime_core.engine.gating import Gates, gate_place, root_place
 from runtime_core.engine.hooks import Hooks
 from runtime_core.engine.ids import new_run_id
 from runtime_core.engine.notes import HandlerLog
@@ -105,6 +107,7 @@ class Engine:
         versions: Versions,
         definitions: Definitions,
         hooks: Hooks,
+        gates: Gates,
         command_homes: Path,
         toolbox: Toolbox,
         members: Mapping[str, Member],
@@ -115,6 +118,7 @@ class Engine:
         self.shelf = Shelf(versions, definitions, self._retire)
         self._definitions = definitions
         self._hooks = hooks
+        self._gates = gates
         self._journal = journal
         self._hosts = hosts
         self._model = model
@@ -183,7 +187,7 @@ class Engine:
 
         Calls that are being executed get ``grace_s`` seconds to end, none begins.
         """
-        self._stopped = True
+        self._stopped = self._gates.is_stopped = True
         await asyncio.gather(*(driver.stop(grace_s) for driver in self._drivers.values()))
 
     def _model_of(self, key: str, bundle: Bundle) -> Model | None:
@@ -206,17 +210,18 @@ class Engine:
         except BundleError as error:
             await self._hold(claim, "repository-unavailable", f"its repository cannot be opened. {_problems(error)}")
             return
-        tool = bundle.tools.get(run.tool)
-        if tool is None or not tool.durable:
-            lacks = "is not a durable tool any more" if tool is not None else "is not there any more"
+        root = root_place(run, bundle)
+        if root is None:
+            lacks = "is not a durable tool any more" if run.tool in bundle.tools else "is not there any more"
             await self._hold(claim, "tool-unavailable", f'the tool "{run.tool}" of {run.repo} {lacks}.')
             return
         if run.id in self._cancelled:
             return
-        root = replace(above.place, tool=tool, path="") if above is not None else Place(tool, names=(tool.name,))
+        if above is not None:
+            root = replace(above.place, tool=root.tool, path="")
         spans = SpanBook(run.id, claim.epoch, lambda span: self._publish(span, span.leg < claim.epoch))
         model = partial(self._model_of, run.id, bundle)
-        launch = Launch(bundle, tool, run.params, run.created_by, run.scope, run.context)
+        launch = Launch(bundle, root.tool, run.params, run.created_by, run.scope, run.context)
         calls = self._calls(launch, run.id, run.seed, spans, model)
         limits, twice = self._settings.limits, self._settings.replay_twice
         claim = replace(claim, revision=bundle.revision)
@@ -229,6 +234,8 @@ class Engine:
             await self._hold(claim, stuck.code, str(stuck), spans.take())
         finally:
             del self._drivers[run.id]
+        if bundle.agents:
+            await self._gates.tidy(run.id)
 
     def _calls(
         self, launch: Launch, run_id: str | None, seed: str, spans: SpanBook, model: Callable[[], Model | None]
@@ -243,10 +250,17 @@ class Engine:
         async def own_run(place: Place, params: JsonText) -> JsonText:
             return await self._own_run(place, Launch(bundle, place.tool, params, who, scope, context, run_id))
 
+        async def gate(order: Order) -> JsonText:
+            def new(order: Order) -> RunRow:
+                launch = Launch(bundle, gate_place(order).tool, order.to_json(), who, scope, context, run_id)
+                return replace(launch.row(), gate=order.kind)
+
+            return await self._gates.ask(order, run_id, new)
+
         trusted = partial(self._journal.is_trusted, str(bundle.root), bundle.revision)
         shell = Shell(bundle, self._settings.shell_exec, trusted, self._commands, self._command_homes)
         surface = Surface(self._definitions, origin, who, context)
-        return Calls(origin, spans, model, own_run, shell, surface, self._hooks, self._members)
+        return Calls(origin, spans, model, own_run, gate, shell, surface, self._hooks, self._members)
 
     async def _own_run(self, place: Place, launch: Launch) -> JsonText:
         """A durable tool called from code that is not journaled (decision 10)."""

@@ -6,11 +6,14 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.engine.failures import HandlerFailed
+from runtime_core.engine.gate import ENTRY as GATE
+from runtime_core.engine.gate import GateLeg
 from runtime_core.engine.losses import started
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.hosts.base import (
@@ -68,11 +71,12 @@ class Place:
     levels: int = 0
     deepest: int = MAX_AGENT_LEVELS
     names: tuple[str, ...] = ()
+    agent: str | None = None
+    """Whose model selected what the handler, a gate, calls."""
 
     def child(self, tool: Tool, number: int) -> Place:
-        return replace(
-            self, tool=tool, path=slot(self.path, number), depth=self.depth + 1, names=(*self.names, tool.name)
-        )
+        names = (*self.names, tool.name)
+        return replace(self, tool=tool, path=slot(self.path, number), depth=self.depth + 1, names=names, agent=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,8 @@ class Origin:
 
     async def start(self, job: HandlerJob, events: LegEvents) -> Leg:
         """Begin a leg. Raises `HostUnavailable`."""
+        if job.entry == GATE:
+            return GateLeg(job, events)
         repo = HostRepo(self.bundle.root, self.bundle.revision, self.bundle.code)
         return await started(job.entry, lambda: self.hosts.start(repo, job, events))
 
@@ -139,6 +145,7 @@ class InlineFrame:
         self._place = place
         self._serve = serve
         self._tasks: dict[int, tuple[HandlerCall, asyncio.Task[None]]] = {}
+        self._context = copy_context()
         loop = asyncio.get_running_loop()
         self._leg: asyncio.Future[Leg] = loop.create_future()
         self._end: asyncio.Future[JsonText] = loop.create_future()
@@ -163,7 +170,7 @@ class InlineFrame:
                 task.cancel()
 
     def called(self, call: HandlerCall) -> None:
-        task = asyncio.get_running_loop().create_task(self._answer(call))
+        task = asyncio.get_running_loop().create_task(self._answer(call), context=self._context.copy())
         self._tasks[call.seq] = (call, task)
         task.add_done_callback(lambda _: self._tasks.pop(call.seq, None))
 

@@ -18,7 +18,7 @@ def offered(agent: Agent, bundle: Bundle, toolbox: Toolbox) -> list[str]:
 
 def _is_there(name: str, bundle: Bundle, toolbox: Toolbox) -> bool:
     own = bundle.tools.get(name)
-    return own.for_models if own is not None else toolbox.find(bundle, name) is not None
+    return own.llm_callable if own is not None else toolbox.find(bundle, name) is not None
 
 
 def _granted(agent: Agent, bundle: Bundle, toolbox: Toolbox) -> Iterator[str]:

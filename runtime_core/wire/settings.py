@@ -43,7 +43,8 @@ class Retention:
 class Settings:
     """``strict``: changed parameters of a recorded call stop the run; ``replay_twice``: every leg is replayed once more
     and compared (both for development). ``shell_exec``: ``ctx.exec`` also where the manifest does not ask for it; the
-    repository has to be trusted all the same.
+    repository has to be trusted all the same. ``confirm_wait_s``: how long a model waits for a person to allow its
+    call.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -52,3 +53,4 @@ class Settings:
     strict: bool = False
     replay_twice: bool = False
     shell_exec: bool = False
+    confirm_wait_s: float = 300

@@ -67,7 +67,7 @@ def test_a_tool_is_called_by_its_id_whatever_its_folder_is_called(repository: Re
     assert (found.entry, found.language, found.layout, found.durable) == (FILE, "typescript", "code", False)
     assert (found.description, found.parameters, found.effect) == ("Calculates.", SCHEMA, "read")
     assert (found.timeout_s, found.running_label, found.title) == (60.0, "Counting", "Math")
-    assert (found.exposure, found.llm_callable, found.for_models, found.invocable) == ("open", False, False, False)
+    assert (found.exposure, found.llm_callable, found.invocable) == ("open", False, False)
 
 
 def test_python_spells_fields_its_way_or_the_other(repository: Repository) -> None:
@@ -76,13 +76,18 @@ def test_python_spells_fields_its_way_or_the_other(repository: Repository) -> No
     assert (found.language, found.parameters, found.running_label) == ("python", SCHEMA, "Counting")
 
 
-def test_a_confirmation_is_kept_with_its_prompt_and_keeps_models_away(repository: Repository) -> None:
+def test_a_confirmation_is_kept_with_its_prompt_and_keeps_nobody_away(repository: Repository) -> None:
     found = tool(repository, exposure={"kind": "requires-confirmation", "prompt": "Sure?"}).tools["access_math"]
-    assert (found.exposure, found.prompt, found.for_models) == ("requires-confirmation", "Sure?", False)
+    assert (found.exposure, found.prompt, found.llm_callable) == ("requires-confirmation", "Sure?", True)
     repository.agent("reviewer", tools=["access_math"])
-    (warning,) = tool(repository, exposure={"kind": "operator-gated"}).problems
+    assert tool(repository, exposure={"kind": "operator-gated"}).problems == ()
+
+
+def test_a_model_is_not_offered_what_says_that_it_may_not_call_it(repository: Repository) -> None:
+    repository.agent("reviewer", tools=["access_math"])
+    (warning,) = tool(repository, llm_callable=False).problems
     assert (warning.file, warning.key) == ("agents/reviewer", "tools[0]")
-    assert "operator-gated" in warning.message
+    assert "no model" in warning.message
 
 
 def test_missing_words_load_with_a_warning_each(repository: Repository) -> None:

@@ -1,0 +1,167 @@
+"""A gate: a durable run that asks a person whether a call of a model may be made, and makes it (decision 20).
+
+Its handler is this module, in this process. Its journal holds the question (slot 0) and the call (slot 1), so that it
+is listed, answered, expired, cancelled, resumed and shown as any other run, and what was begun and has no result is
+never made twice. What is to be done stands in the params of the run and changes no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Final
+
+from runtime_core.approvals.questions import approved
+from runtime_core.hosts.base import HandlerCall, HandlerFailure, HandlerJob, LegEvents
+from runtime_core.wire.json import JsonText, digest, dumps, loads
+from runtime_core.wire.runs import CallKind, Gate, SlotPath
+
+ENTRY: Final = "(gate)"
+"""In the place of a handler's file."""
+
+ASKED: Final = 0
+MADE: Final = 1
+_CONTEXT: Final = ("tool", "arguments", "request", "reason", "agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The call of a model that a person is asked about.
+
+    ``path``: the names from the top tool down to the agent; ``at``: the slot of the call in the run of the model;
+    ``request``: what would be sent, for a call of a connection. ``wait_s``: how long the model waits (None: it does
+    not). ``levels`` and ``deepest`` as in `Place`.
+    """
+
+    kind: Gate
+    tool: str
+    arguments: JsonText
+    question: str
+    agent: str
+    path: tuple[str, ...]
+    at: SlotPath
+    levels: int
+    deepest: int
+    wait_s: float | None = None
+    reason: str | None = None
+    request: Any = None
+
+    def to_json(self) -> JsonText:
+        """The params of the gate."""
+        return dumps(
+            {
+                "tool": self.tool,
+                "arguments": loads(self.arguments),
+                "agent": self.agent,
+                "path": list(self.path),
+                "question": self.question,
+                "reason": self.reason,
+                "request": self.request,
+                "kind": self.kind,
+                "at": self.at,
+                "levels": self.levels,
+                "deepest": self.deepest,
+                "wait_s": self.wait_s,
+            }
+        )
+
+    @classmethod
+    def of(cls, params: JsonText) -> Order:
+        given: Any = loads(params)
+        given["arguments"] = dumps(given["arguments"])
+        given["path"] = tuple(given["path"])
+        return cls(**given)
+
+    @property
+    def asks(self) -> JsonText:
+        """What ``ctx.waitForApproval`` would be called with."""
+        given: Any = loads(self.to_json())
+        context = {key: given[key] for key in _CONTEXT if given[key] is not None}
+        asked = {"question": self.question, "inputType": "yesno", "context": {**context, "called_by": given["path"]}}
+        return dumps(asked if self.wait_s is None else {**asked, "timeoutMs": round(self.wait_s * 1000)})
+
+
+class GateLeg:
+    """Implements `Leg`: one pass through the handler of a gate."""
+
+    def __init__(self, job: HandlerJob, events: LegEvents) -> None:
+        self._order = Order.of(job.params)
+        self._events = events
+        self._results = {call.seq: (call.ok, call.value or "null") for call in job.recorded}
+        self._known = {call.seq for call in job.started}
+        self._holds = job.holds
+        self._told = False
+        self._made: set[int] = set()
+        self._is_over = False
+        self._is_settled = False
+        self._go_on()
+
+    @property
+    def is_settled(self) -> bool:
+        return self._is_settled
+
+    def deliver(self, seq: int, ok: bool, value: JsonText, at_ms: float) -> None:
+        self._results[seq] = ok, value
+        self._go_on()
+
+    def go(self) -> None:
+        self._holds = False
+        self._go_on()
+
+    def abort(self, reason: str) -> None:
+        self._results = {ASKED: (False, dumps({"name": "AbortError", "code": "cancelled", "message": reason}))}
+        self._go_on()
+
+    def drop(self) -> None:
+        self._is_over = True
+        self._is_settled = False
+
+    def _go_on(self) -> None:
+        """Callbacks never come from inside a call into the leg."""
+        self._is_settled = False
+        asyncio.get_running_loop().call_soon(self._step)
+
+    def _step(self) -> None:
+        if self._is_over:
+            return
+        asked = self._results.get(ASKED)
+        made = self._results.get(MADE)
+        if asked is None:
+            self._call(ASKED, "approval", "", self._order.asks)
+        elif not asked[0]:
+            self._fail(asked[1])
+        elif not approved(said := loads(asked[1])):
+            self._return(_denial(said))
+        elif made is None:
+            self._call(MADE, "tool", self._order.tool, self._order.arguments)
+        elif made[0]:
+            self._return(made[1])
+        else:
+            self._fail(made[1])
+
+    def _call(self, seq: int, kind: CallKind, name: str, args: JsonText) -> None:
+        if seq not in self._made and (not self._holds or seq in self._known):
+            self._made.add(seq)
+            self._events.called(HandlerCall(seq, kind, name, digest(loads(args)), args))
+        if self._holds and not self._told:
+            self._told = True
+            self._events.replayed()
+        elif not self._is_over:
+            self._is_settled = True
+            self._events.settled()
+
+    def _return(self, value: JsonText) -> None:
+        self._is_over = True
+        self._events.returned(value, ())
+
+    def _fail(self, value: JsonText) -> None:
+        self._is_over = True
+        error: Any = loads(value)
+        cause = error.get("cause")
+        told = {key: str(cause[key]) for key in ("name", "message", "code") if cause.get(key)} if cause else None
+        message = str(error.get("message", "")).removeprefix(f'Tool "{self._order.tool}" failed: ')
+        self._events.failed(HandlerFailure(error.get("name", "Error"), message, error.get("code"), cause=told))
+
+
+def _denial(said: Any) -> JsonText:
+    return dumps({"denied": True, "note": said.get("note"), "by": said.get("respondedBy")})

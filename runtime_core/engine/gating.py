@@ -1,0 +1,235 @@
+"""What comes of a call that a model selected and that a person has to allow (contract 9.1, decision 20).
+
+The model's side of a gate. A gate is known by the run, the slot and the arguments of the call it is about: a call that
+is made again, because the run restarted, finds the gate of its first attempt, asked, answered or done, and nothing is
+asked or executed twice. While a model waits, the gate belongs to its call: it is cancelled when that is given up, and
+when it was left behind by a process that died. If nobody is there to do that, its deadline ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from runtime_core.agents.clock import standing_still
+from runtime_core.engine.failures import CallFailed, failure_text
+from runtime_core.engine.frames import Place
+from runtime_core.engine.gate import ASKED, ENTRY, Order
+from runtime_core.hosts.base import HandlerFailure
+from runtime_core.journal.base import Journal
+from runtime_core.repo.bundle import Agent, Bundle, Tool
+from runtime_core.repo.policy import Verdict
+from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.json import JsonText, loads
+from runtime_core.wire.runs import FINISHED, PauseRow, RunRow, SlotPath, is_below, slot
+
+DENIED: Final = "denied"
+"""``cause.code`` of a call that nobody allowed: the model is told the message as it stands."""
+REFUSED: Final = "refused"
+"""That of one that a policy forbids, or leaves to an operator: the model is told ``{"error": message}``."""
+
+_MOVING: Final = frozenset({"runnable", "running"})
+_SLOT: Final = slot("", ASKED)
+
+NewGate = Callable[[Order], RunRow]
+"""The row of a gate for a call in one run."""
+
+
+@dataclass(slots=True)
+class Gates:
+    """All gates of one runtime. ``wait_s``: how long models wait. ``advance``: the run when it moves no more;
+    ``rest``: until something may have changed."""
+
+    journal: Journal
+    wait_s: float
+    advance: Callable[[str], Awaitable[RunRow]]
+    cancel: Callable[[str, str], Awaitable[object]]
+    rest: Callable[[], Awaitable[None]]
+    is_stopped: bool = False
+    """The process ends: gates are left to the next one."""
+    _leaving: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+    async def ask(self, order: Order, parent: str | None, new: NewGate) -> JsonText:
+        """Have a person decide about a call in the run ``parent``, and have it made. Raises `CallFailed`."""
+        if order.kind == "confirm":
+            order = replace(order, wait_s=self.wait_s)
+        row = new(order)
+        run_id = row.id
+        try:
+            known = await self._known(order, parent)
+            if known is None:
+                await self.journal.create_run(row)
+            else:
+                run_id = known.id
+            if order.kind == "review":
+                await self.advance(run_id)
+                raise _left_to_an_operator(order, run_id)
+            with standing_still():
+                run = await self._followed(run_id)
+        except asyncio.CancelledError:
+            if order.kind == "confirm" and not self.is_stopped:
+                self._withdraw(run_id, row.created_by)
+            raise
+        return _result(order, run, await self._question(run_id))
+
+    async def tidy(self, run_id: str) -> None:
+        """Cancel the gates of a run that no call of it waits for any more and that nobody has allowed."""
+        waiting = [gate for gate in await self.journal.gates(run_id) if _may_wait(gate)]
+        if not waiting:
+            return
+        run = await self.journal.run(run_id)
+        done = [slot(entry.path, entry.n) for entry in await self.journal.load(run_id) if entry.state != "started"]
+        is_over = run is None or run.status in FINISHED
+        for gate in waiting:
+            if (is_over or _covers(done, Order.of(gate.params).at)) and await self._is_asking(gate.id):
+                self._withdraw(gate.id, gate.created_by)
+
+    async def _known(self, order: Order, parent: str | None) -> RunRow | None:
+        """The gate of an earlier attempt; one for another call in the same place is of no use any more."""
+        if parent is None:
+            return None
+        found: RunRow | None = None
+        for gate in await self.journal.gates(parent):
+            before = Order.of(gate.params)
+            if before.at != order.at or gate.status in ("cancelled", "expired"):
+                continue
+            if (before.kind, before.tool, before.arguments) == (order.kind, order.tool, order.arguments):
+                found = gate
+            elif _may_wait(gate) and await self._is_asking(gate.id):
+                self._withdraw(gate.id, gate.created_by)
+        return found
+
+    async def _followed(self, run_id: str) -> RunRow:
+        """The gate when it has ended, or waits for something else than the answer of a person to its question."""
+        while True:
+            run = await self.journal.run(run_id)
+            assert run is not None
+            if run.status in _MOVING:
+                run = await self.advance(run_id)
+            is_asking = run.status == "awaiting-input" and await self._is_asking(run_id)
+            if run.status not in _MOVING and not is_asking:
+                return run
+            if self.is_stopped:
+                raise asyncio.CancelledError
+            await self.rest()
+
+    async def _question(self, run_id: str) -> PauseRow | None:
+        return next((pause for pause in await self.journal.pauses(run_id) if pause.slot == _SLOT), None)
+
+    async def _is_asking(self, run_id: str) -> bool:
+        """Nobody has answered yet."""
+        question = await self._question(run_id)
+        return question is None or question.outcome is None
+
+    def _withdraw(self, run_id: str, who: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._cancelled(run_id, who))
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def _cancelled(self, run_id: str, who: str) -> None:
+        with suppress(RuntimeFault):  # it has ended meanwhile
+            await self.cancel(run_id, who)
+
+
+def order_for(agent: Agent, at: Place, number: int, name: str, params: JsonText, asks: Verdict | str | None) -> Order:
+    """The order for a call that the model of the agent at ``at`` selected, because of what a policy said about it, or
+    of a guarded tool with the question it is to be asked with."""
+    verdict = asks if isinstance(asks, Verdict) else Verdict("confirm")
+    is_review = verdict.tier == "review"
+    return Order(
+        kind="review" if is_review else "confirm",
+        tool=name,
+        arguments=params,
+        question=asks if isinstance(asks, str) else _question(agent, name, verdict),
+        agent=agent.name,
+        path=at.names,
+        at=slot(at.path, number),
+        levels=at.levels,
+        deepest=at.deepest,
+        reason=verdict.reason,
+        request=verdict.shown,
+    )
+
+
+def root_place(run: RunRow, bundle: Bundle) -> Place | None:
+    """Where the handler of a run stands; None if its repository has no such durable tool."""
+    if run.gate is not None:
+        return gate_place(Order.of(run.params))
+    tool = bundle.tools.get(run.tool)
+    return Place(tool, names=(tool.name,)) if tool is not None and tool.durable else None
+
+
+def gate_place(order: Order) -> Place:
+    """Where the handler of a gate stands, so that its call stands where that of the model would."""
+    tool = Tool(order.tool, order.question, {}, ENTRY, "python", durable=True, tools=(order.tool,))
+    return Place(tool, depth=-1, levels=order.levels, deepest=order.deepest, names=(*order.path,), agent=order.agent)
+
+
+def forbidden(tool: str, verdict: Verdict) -> CallFailed:
+    why = f": {verdict.reason}" if verdict.reason else "."
+    return _refused(tool, f"The policy of the connection does not allow {_what(tool, verdict.shown)}{why}")
+
+
+def _question(agent: Agent, tool: str, verdict: Verdict) -> str:
+    what = f'The agent "{agent.display_name}" wants to call {_what(tool, verdict.shown)}'
+    return f"{what}: {verdict.reason.rstrip('.')}. Allow it?" if verdict.reason else f"{what}. Allow it?"
+
+
+def _what(tool: str, request: Any) -> str:
+    if isinstance(request, dict) and {"method", "endpoint"} <= request.keys():
+        return f"{request['method']} {request['endpoint']}"
+    return tool
+
+
+def _may_wait(gate: RunRow) -> bool:
+    return gate.gate == "confirm" and gate.status not in FINISHED
+
+
+def _covers(done: Sequence[SlotPath], at: SlotPath) -> bool:
+    return any(at == path or is_below(at, path) for path in done)
+
+
+def _left_to_an_operator(order: Order, run_id: str) -> CallFailed:
+    why = f" ({order.reason.rstrip('.')})" if order.reason else ""
+    what = _what(order.tool, order.request)
+    return _refused(
+        order.tool,
+        f"{what} was not sent: its policy leaves it to an operator{why}, who decides about it separately as {run_id}. "
+        "Do not try again.",
+    )
+
+
+def _refused(tool: str, message: str) -> CallFailed:
+    cause = {"name": "Refused", "code": REFUSED, "message": message}
+    return CallFailed("execution-failed", message, tool=tool, cause=cause)
+
+
+def _result(order: Order, run: RunRow, question: PauseRow | None) -> JsonText:
+    """What the call comes to that the gate ``run`` was made for. Raises `CallFailed`."""
+    outcome = question.outcome if question is not None else None
+    error: Any = loads(run.error) if run.error is not None else {}
+    if outcome != "answered":
+        match outcome:
+            case "refused":
+                why = question.note if question is not None else None
+            case "expired":
+                why = f"nobody answered within {order.wait_s or 0:g} s."
+            case _:
+                why = error.get("message")
+        message = f"Tool call denied by user{f': {why}' if why else '.'}"
+        cause = {"name": "Denied", "code": DENIED, "message": message}
+        raise CallFailed("execution-failed", message, tool=order.tool, cause=cause)
+    if run.status == "completed":
+        return run.result or "null"
+    if run.status in FINISHED:
+        failure = HandlerFailure(str(error.get("name")), str(error.get("message")), error.get("code"))
+        raise CallFailed("execution-failed", failure_text(order.tool, failure), tool=order.tool, cause=error)
+    raise CallFailed(
+        "execution-failed",
+        f'Tool "{order.tool}" was allowed and has not finished: it is {run.shown_status} as run {run.id}, which goes '
+        "on by itself. Do not call it again.",
+        tool=order.tool,
+    )
