@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -36,9 +37,9 @@ from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.repo.trust import needs
 from runtime_core.repo.versions import Versions
-from runtime_core.tools.base import Toolbox
+from runtime_core.tools.base import Toolbox, ToolFailed
 from runtime_core.tools.chat import ChatTools
-from runtime_core.tools.documents import Documents
+from runtime_core.tools.documents import DEFAULT_LIMIT, Documents, asked_for, known, prepared
 from runtime_core.tools.knowledge import KnowledgeTools
 from runtime_core.tools.mail import MailTools
 from runtime_core.tools.mcp import McpTools
@@ -48,7 +49,7 @@ from runtime_core.tools.request import Requests
 from runtime_core.tools.stores import StoreTools
 from runtime_core.tools.web import WebTools
 from runtime_core.wire.codes import RuntimeFault, no_session
-from runtime_core.wire.json import JsonText, dumps
+from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import PauseRow, RunRow
 from runtime_core.wire.settings import Settings
 
@@ -340,6 +341,51 @@ class Runtime:
         """
         return await self._reading.detail(await self._row(run_id), who)
 
+    async def stores(self, root: Path, *, scope: str = "") -> dict[str, Any]:
+        """``{"stores": [...]}``, each with ``documentCount`` (contract 6.8). Raises `BundleError`."""
+        bundle = await self._engine.shelf.bundle(root)
+        return {"stores": await self._documents.overview(bundle, scope)}
+
+    async def documents(
+        self,
+        root: Path,
+        store: str,
+        *,
+        filter: JsonText | None = None,
+        sort: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+        scope: str = "",
+    ) -> Any:
+        """``{"documents", "total", "hasMore"}``, the one saved last first; ``filter`` is a JSON object of equal values,
+        ``sort`` a field, ``-field`` for the other way round. Raises `RuntimeFault` NOT_FOUND and VALIDATION_ERROR.
+        """
+        bundle = await self._engine.shelf.bundle(root)
+        with _as_faults():
+            found = known(bundle, store)
+            query = asked_for(found, filter, sort, limit, offset)
+            return loads(await self._documents.page(bundle, scope, found, query))
+
+    async def document(self, root: Path, store: str, key: str, *, scope: str = "") -> dict[str, Any]:
+        """``{"document", "history"}``. Raises `RuntimeFault` NOT_FOUND."""
+        bundle = await self._engine.shelf.bundle(root)
+        with _as_faults():
+            found = await self._documents.document(bundle, scope, known(bundle, store), key)
+        if found is None:
+            raise RuntimeFault("NOT_FOUND", f'Document "{key}" not found in store "{store}".')
+        return {"document": loads(found), "history": []}
+
+    async def put_document(self, root: Path, store: str, payload: JsonText) -> Any:
+        """Write the document that has the key of its payload; ``{"stored", "key", "version"}``.
+
+        Raises `RuntimeFault` NOT_FOUND and VALIDATION_ERROR.
+        """
+        bundle = await self._engine.shelf.bundle(root)
+        check_value("payload", payload, self._settings.limits)
+        with _as_faults():
+            write = prepared(bundle, "", known(bundle, store), loads(payload))
+        return loads(await self._documents.write(write))
+
     def subscribe(self, listener: Listener, *, who: str | None = None) -> Callable[[], None]:
         """Be told of every change, on this loop; pauses carry ``eligible`` for ``who``. Returns the way to stop."""
         return self._changes.subscribe(listener, who)
@@ -372,6 +418,16 @@ class Runtime:
         if run is None:
             raise no_session(run_id)
         return run
+
+
+@contextmanager
+def _as_faults() -> Generator[None]:
+    """What a tool says of stores and documents, in the codes of a route."""
+    try:
+        yield
+    except ToolFailed as failed:
+        code = "NOT_FOUND" if failed.code == "unknown-store" else "VALIDATION_ERROR"
+        raise RuntimeFault(code, failed.message) from None
 
 
 def _check_lane(tool: Tool) -> None:

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from runtime_core.journal.base import Journal
 from runtime_core.repo.bundle import Bundle, Store
 from runtime_core.tools.base import ToolFailed
 from runtime_core.tools.fields import key_fields, key_of, problem_of
-from runtime_core.wire.json import JsonText, JsonValue, dumps
+from runtime_core.wire.json import JsonError, JsonText, JsonValue, dumps, loads
 from runtime_core.wire.runs import iso
 from runtime_core.wire.stores import Partition, StoredDocument, StoreQuery, StoreWrite
+
+DEFAULT_LIMIT: Final = 20
+MAX_LIMIT: Final = 1000
+MAX_OFFSET: Final = 10_000
 
 
 class Documents:
@@ -124,3 +128,18 @@ def shown_as(store: Store, document: StoredDocument) -> JsonText:
     }
     head = dumps({"key": document.key, "appId": "local", "store": store.name, "version": document.version})
     return f'{head[:-1]},"payload":{document.payload},"meta":{dumps(meta)}}}'
+
+
+def asked_for(store: Store, where: JsonText | None, sort: str | None, limit: int, offset: int) -> StoreQuery:
+    """A query as another program sends it: ``where`` is a JSON object, a limit of 0 counts. Raises `ToolFailed`."""
+    values: JsonValue = {}
+    if where is not None:
+        try:
+            values = loads(where)
+        except JsonError as error:
+            raise ToolFailed(f"Invalid filter JSON: {error}", "invalid-filter") from None
+    if not isinstance(values, dict):
+        raise ToolFailed('Invalid filter JSON: it should be an object, such as {"status": "open"}.', "invalid-filter")
+    if not 0 <= offset <= MAX_OFFSET:
+        raise ToolFailed(f"offset is {offset} and may be from 0 to {MAX_OFFSET:,}.", "invalid-filter")
+    return StoreQuery(values, max(0, min(limit, MAX_LIMIT)), offset, sort or None, store.indexed)

@@ -10,16 +10,21 @@ from typing import Any, Final, cast
 from runtime_core.repo.builtins import store_tools
 from runtime_core.repo.bundle import Bundle, Store
 from runtime_core.tools.base import Caller, MemberCall, MemberRefused, Prepare, ReadyTool, ToolFailed
-from runtime_core.tools.documents import Documents, checked_key, known, place_of, prepared
+from runtime_core.tools.documents import (
+    DEFAULT_LIMIT,
+    MAX_LIMIT,
+    Documents,
+    checked_key,
+    known,
+    place_of,
+    prepared,
+)
 from runtime_core.tools.fields import described
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.stores import StoreQuery, StoreWrite
 
 Call = Callable[[JsonText, Caller], Awaitable[JsonText]]
-
-DEFAULT_LIMIT: Final = 20
-MAX_LIMIT: Final = 1000
 
 _PREFIX: Final = "store__"
 _KEY: Final = {"type": "string", "description": "The key of the document."}

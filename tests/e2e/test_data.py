@@ -41,7 +41,8 @@ def test_a_run_moves_to_another_folder_and_is_answered_there(desk: Desk, waiting
     assert "1 run of them has not ended and goes on here from now on." in imported.err
     assert "use only one of the two data folders" in imported.err
     again = other("import", file, "--json")
-    assert (again.json, again.err) == ({"runs": 0, "known": 1, "unfinished": []}, "")
+    nothing = {"runs": 0, "known": 1, "unfinished": [], "documents": 0, "kept": 0, "notes": 0}
+    assert (again.json, again.err) == (nothing, "")
     assert other("answer", waiting, "staging", "--json").code in (0, 3)
     refused = other("import", file, "--json")
     assert (refused.code, refused.error["code"]) == (1, "VALIDATION_ERROR")

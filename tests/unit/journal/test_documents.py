@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,7 @@ def test_a_document_keeps_its_digits_and_counts_its_writes(tmp_path: Path) -> No
     async def story(journal: SqliteJournal) -> None:
         text = '{"weight":1.50,"n":12345678901234567890123}'
         said = await journal.write_documents([put("a", text), put("a", text), put("b", "{}")])
-        assert [loads(one) for one in said] == [
+        assert [json.loads(one) for one in said] == [
             {"stored": True, "key": "a", "version": 1},
             {"stored": True, "key": "a", "version": 2},
             {"stored": True, "key": "b", "version": 1},
@@ -139,18 +141,13 @@ def test_a_write_is_made_with_its_entry_or_not_at_all(tmp_path: Path) -> None:
     async def story(journal: SqliteJournal) -> None:
         await journal.create_run(run_row())
         claim = await claimed(journal)
-        wanted = [step(n, value=None) for n in range(2)]
-        writes = [put("a", {"weight": n}) for n in range(2)]
-        entries = [type(entry)(**fields(entry) | {"write": write}) for entry, write in zip(wanted, writes, strict=True)]
+        entries = [replace(step(n), value=None, write=put("a", {"weight": n})) for n in range(2)]
         stored = await journal.append(claim, entries)
-        assert [loads(entry.value or "")["version"] for entry in stored] == [1, 2]
+        assert [json.loads(entry.value or "")["version"] for entry in stored] == [1, 2]
         assert [entry.value for entry in await journal.load("dur_a")] == [entry.value for entry in stored]
         with pytest.raises(ValueError, match="never changes again"):
-            await journal.append(claim, [type(entries[0])(**fields(entries[0]) | {"write": put("b", {})})])
+            await journal.append(claim, [replace(entries[0], write=put("b", {}))])
         assert await journal.document(PLACE, "b") is None
-
-    def fields(entry: Any) -> dict[str, Any]:
-        return {name: getattr(entry, name) for name in entry.__slots__}
 
     play(tmp_path, story)
 
@@ -198,7 +195,8 @@ def test_what_is_stored_is_what_a_dictionary_would_hold(
         everything = await found(journal, {})
         assert keys(everything) == list(reversed(model))
         assert [loads(document.payload) for document in everything.documents] == [*reversed(model.values())]
-        for value in [1, 1.5, "a", None, [1, "x"], {"deep": {"er": 1.0}}]:
+        values: list[Any] = [1, 1.5, "a", None, [1, "x"], {"deep": {"er": 1.0}}]
+        for value in values:
             right = [key for key in reversed(model) if found_by(model[key].get("weight", "?")) == found_by(value)]
             assert keys(await found(journal, {"weight": value}, *FIELDS)) == right
 
@@ -264,7 +262,7 @@ def test_a_file_of_chosen_runs_holds_no_documents(tmp_path: Path) -> None:
         await journal.create_run(run_row())
 
     play(tmp_path, story)
-    kinds = [loads(line)["type"] for line in lines(tmp_path, "dur_a")]  # type: ignore[index,call-overload]
+    kinds = [json.loads(line)["type"] for line in lines(tmp_path, "dur_a")]
     assert kinds == ["run", "end"]
 
 
@@ -278,7 +276,7 @@ def test_a_file_of_chosen_runs_holds_no_documents(tmp_path: Path) -> None:
 )
 def test_a_bad_document_is_not_imported(tmp_path: Path, column: str, said: str) -> None:
     play(tmp_path, furnished)
-    content = [dict(loads(line)) for line in file_of(tmp_path).splitlines()]  # type: ignore[arg-type,call-overload]
+    content = [json.loads(line) for line in file_of(tmp_path).splitlines()]
     content[1][column] = "" if column != "saved_at" else -1
     with pytest.raises(Exception, match=f"line 2: {said}"):
         take(tmp_path / "there", "\n".join(map(dumps, content)).encode())

@@ -1,0 +1,102 @@
+"""``store``: look at the documents that agents keep in the stores of a repository."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from inbox_app.cli_session import DONE, Options, log_to, say, say_json, settings
+from inbox_app.cli_text import indented, table, visible
+from inbox_app.gateway.base import GatewayError
+from runtime_core.wire.json import dumps, pretty
+
+_SHOWN: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which documents: of all stores, of one, or one of them; ``where`` is JSON text."""
+
+    root: Path
+    store: str | None
+    key: str | None
+    where: str | None
+    sort: str | None
+    limit: int
+    scope: str
+
+
+def show(options: Options, wanted: Wanted) -> int:
+    """Print stores, documents or one document. No run is touched."""
+    log_to(options.data)
+    found, lines = asyncio.run(_found(options, wanted))
+    if options.as_json:
+        say_json(found)
+    else:
+        say(lines)
+    return DONE
+
+
+async def _found(options: Options, wanted: Wanted) -> tuple[dict[str, Any], Iterator[str]]:
+    from inbox_app.gateway.embedded import bundle_error
+    from runtime_core.repo.bundle import BundleError
+    from runtime_core.runtime import Runtime
+    from runtime_core.wire.codes import RuntimeFault
+
+    runtime = Runtime(options.data, execute=False, settings=settings(as_json=options.as_json))
+    root = wanted.root.expanduser().absolute()
+    try:
+        await runtime.open()
+        try:
+            if wanted.store is None:
+                found = await runtime.stores(root, scope=wanted.scope)
+                return found, _stores(found["stores"])
+            if wanted.key is None:
+                found = await runtime.documents(
+                    root, wanted.store, filter=wanted.where, sort=wanted.sort, limit=wanted.limit, scope=wanted.scope
+                )
+                return found, _documents(found)
+            found = await runtime.document(root, wanted.store, wanted.key, scope=wanted.scope)
+            return found, _document(found["document"])
+        finally:
+            await runtime.close()
+    except RuntimeFault as fault:
+        raise GatewayError(fault.code, fault.message, fault.details) from fault
+    except BundleError as error:
+        raise bundle_error([error]) from error
+
+
+def _stores(stores: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not stores:
+        yield "The repository has no stores."
+        return
+    rows = [(one["name"], str(one["documentCount"]), one["entity"]["key"], _words(one)) for one in stores]
+    yield table(("store", "documents", "key", ""), rows)
+
+
+def _words(store: Mapping[str, Any]) -> str:
+    return ", ".join(word for word in ("shared", "deletable") if store[word])
+
+
+def _documents(found: Mapping[str, Any]) -> Iterator[str]:
+    documents = found["documents"]
+    if documents:
+        rows = [(visible(one["key"]), str(one["version"]), one["meta"]["computedAt"], _short(one)) for one in documents]
+        yield table(("key", "version", "saved", ""), rows)
+    total = found["total"]
+    yield f"{len(documents)} of {total} {'document' if total == 1 else 'documents'}"
+
+
+def _short(document: Mapping[str, Any]) -> str:
+    text = dumps(document["payload"])
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _document(document: Mapping[str, Any]) -> Iterator[str]:
+    meta = document["meta"]
+    stale = ", stale" if meta["stale"] else ""
+    yield visible(f"{document['key']}: version {document['version']}, saved {meta['computedAt']}{stale}")
+    yield from indented(pretty(document["payload"]), "")
