@@ -20,6 +20,7 @@ from runtime_core.dispatch.executor import Executor
 from runtime_core.dispatch.lock import ExecutorLock
 from runtime_core.dispatch.upkeep import Upkeep
 from runtime_core.engine import outcomes
+from runtime_core.engine.attachments import check_attachments
 from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.dry_runs import DryRuns, Verdict
@@ -149,6 +150,7 @@ class Runtime:
             command_homes=self._hosts.command_homes,
             toolbox=toolbox,
             members={"store": store_tools.member, "request": requests.member},
+            environment=self._secrets.get,
         )
         shelf = self._engine.shelf
         self._reading = Reading(self._journal, shelf)
@@ -243,8 +245,11 @@ class Runtime:
         context: JsonText | None = None,
         lane: Lane = "direct",
         wait_s: float | None = None,
+        attachments: JsonText | None = None,
     ) -> dict[str, Any]:
         """Run a tool until it ends, parks or ``wait_s`` have passed (contract 6.4).
+
+        ``attachments``: files for a tool that is not durable, an array of ``{"filename", "mimeType", "data"}``.
 
         Raises `RuntimeFault` tool_not_found, VALIDATION_ERROR and, in the ``invoke`` lane, tool_not_invocable and
         tool_not_durable; `BundleError` if the repository cannot be used.
@@ -255,10 +260,13 @@ class Runtime:
         check_value("input", input, self._settings.limits)
         if context is not None:
             check_value("context", context, self._settings.limits)
+        if attachments is not None:
+            check_attachments(attachments, durable=found.durable)
         if not found.durable:
             if self.executes:
                 bundle = await self._engine.shelf.kept(bundle.root)
-            return await self._engine.run_inline(Launch(bundle, found, input, who, scope, context))
+            launch = Launch(bundle, found, input, who, scope, context, attachments=attachments)
+            return await self._engine.run_inline(launch)
         run = await self._finish_run(Launch(bundle, found, input, who, scope, context).row(), wait_s)
         return await self._reply(run, who)
 

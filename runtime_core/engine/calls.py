@@ -11,6 +11,7 @@ from typing import Any, cast
 from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.agents.turns import Model
 from runtime_core.engine.agent_calls import subagent
+from runtime_core.engine.attachments import stripped
 from runtime_core.engine.failures import CallFailed, HandlerFailed, tool_failed
 from runtime_core.engine.frames import MAX_TOOL_DEPTH, InlineFrame, Origin, Outcome, Place
 from runtime_core.engine.gate import Order
@@ -210,6 +211,8 @@ class Calls:
 
     async def _subagent(self, place: Place, call: HandlerCall) -> JsonText:
         task, given = _subagent_args(call.args, call.name)
+        if (left_out := stripped(call.name, call.args)) is not None:
+            self.origin.note(place, "warning", left_out)
         return dumps(await subagent(self, place, call.seq, None, call.name, task, given))
 
     async def for_model(self, agent: Agent, at: Place, number: int, name: str, params: JsonText) -> JsonText:

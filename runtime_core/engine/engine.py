@@ -62,6 +62,8 @@ class Launch:
     scope: str = ""
     context: JsonText | None = None
     parent: str | None = None
+    attachments: JsonText | None = None
+    """Files for a tool that is not durable."""
 
     def row(self) -> RunRow:
         now = time.time()
@@ -111,7 +113,9 @@ class Engine:
         command_homes: Path,
         toolbox: Toolbox,
         members: Mapping[str, Member],
+        environment: Callable[[str], str | None],
     ) -> None:
+        self._environment = environment
         self._toolbox = toolbox
         self._members = members
         self._command_homes = command_homes
@@ -160,7 +164,8 @@ class Engine:
         model = partial(self._model_of, seed, launch.bundle)
         calls = self._calls(launch, None, seed, SpanBook("", 0), model)
         try:
-            return outcomes.inline_result(await calls.inline(Place(tool, names=(tool.name,)), launch.params))
+            place = Place(tool, names=(tool.name,), attachments=launch.attachments)
+            return outcomes.inline_result(await calls.inline(place, launch.params))
         except HandlerFailed as failed:
             return outcomes.inline_failure(tool.name, failed.failure)
 
@@ -244,7 +249,7 @@ class Engine:
         bundle, who, scope, context = launch.bundle, launch.who, launch.scope, launch.context
         strict = self._settings.strict
         origin = Origin(
-            bundle, self._hosts, run_id, scope, seed, os.environ.get, self._handler_log, self._toolbox, strict=strict
+            bundle, self._hosts, run_id, scope, seed, self._environment, self._handler_log, self._toolbox, strict=strict
         )
 
         async def own_run(place: Place, params: JsonText) -> JsonText:

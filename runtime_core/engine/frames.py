@@ -73,10 +73,12 @@ class Place:
     names: tuple[str, ...] = ()
     agent: str | None = None
     """Whose model selected what the handler, a gate, calls."""
+    attachments: JsonText | None = None
+    """The files that the run was started with, at its top (contract 3.2)."""
 
     def child(self, tool: Tool, number: int) -> Place:
         names = (*self.names, tool.name)
-        return replace(self, tool=tool, path=slot(self.path, number), depth=self.depth + 1, names=names, agent=None)
+        return replace(self, tool=tool, path=slot(self.path, number), depth=self.depth + 1, names=names, agent=None, attachments=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ class Origin:
             dry=self.dry,
             form="tool" if tool.layout == "code" else "handler",
             path=("handle",) if tool.layout == "code" else (),
+            attachments=None if tool.durable else place.attachments,
         )
 
 
@@ -154,7 +157,8 @@ class InlineFrame:
         """The handler's result. Raises `HandlerFailed`. The handler is aborted when this is cancelled, and when one of
         its calls raises `OutcomeUnknown`, which is then raised.
         """
-        job = self._origin.job(self._place, params, time.time())
+        make = partial(self._origin.job, self._place, params, time.time())
+        job = await asyncio.to_thread(make) if self._place.tool.env else make()  # a keychain may have to be asked
         try:
             leg = await self._origin.start(job, self)
         except HostUnavailable as error:

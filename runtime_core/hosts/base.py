@@ -88,6 +88,8 @@ class HandlerJob:
     form: Form = "handler"
     path: tuple[str | int, ...] = ()
     """Where the function stands in the definition; nothing for a handler."""
+    attachments: JsonText | None = None
+    """``ctx.attachments``; absent on ctx when None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ def run_message(number: int, job: HandlerJob) -> dict[str, object]:
         "scope": job.scope_id,
         "callId": job.call_id,
         "env": dict(job.env),
+        "attachments": None if job.attachments is None else Raw(job.attachments),
         "t0": job.started_ms,
         "seed": job.seed,
         "journal": _records(job.recorded),

@@ -45,6 +45,7 @@ export function makeContext(run, message) {
   };
   if (message.form === 'tool') ctx.input = message.params;
   if (message.callId !== null) ctx.callId = message.callId;
+  if (message.attachments !== null) ctx.attachments = message.attachments;
   for (const name of message.methods) if (Object.hasOwn(MEMBERS, name)) ctx[name] = MEMBERS[name](run);
   return ctx;
 }

@@ -92,8 +92,9 @@ def make_context(run: Run, message: Message) -> Members:
     ctx.bind("fs", files)
     if message["form"] == "tool":
         ctx.bind("input", message["params"])
-    if message["callId"] is not None:
-        ctx.bind("callId", message["callId"])
+    for name in ("callId", "attachments"):
+        if message[name] is not None:
+            ctx.bind(name, message[name])
     members = _members(run)
     for name in message["methods"]:
         if name in members:
