@@ -105,7 +105,8 @@ class _Selected:
         if ready is not None:  # chat controls talk to a person, one after the other
             return ready.category != "chat" and ready.effect_with(args) == "read"
         tool = origin.bundle.tools.get(name)
-        return tool is not None and tool.effect == "read" and not tool.durable and not tool.has_uses
+        is_plain = tool is not None and not tool.durable and not tool.has_uses and tool.exposure == "open"
+        return tool is not None and is_plain and tool.effect == "read"
 
     async def call(self, name: str, args: JsonText) -> JsonText:
         number, self.made = self.made, self.made + 1

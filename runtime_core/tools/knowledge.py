@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from runtime_core.hosts.files import read_repo_file
@@ -33,7 +33,7 @@ async def _load(params: JsonText, caller: Caller) -> JsonText:
     given = cast("dict[str, Any]", loads(params))
     asked = next((given[key] for key in _KEYS if key in given), None)
     known = caller.bundle.knowledge
-    if not isinstance(asked, str) or (document := _find(known.values(), asked)) is None:
+    if not isinstance(asked, str) or (document := _find(known, asked)) is None:
         there = ", ".join(f"{name} ({document.title})" for name, document in sorted(known.items())) or "none"
         return dumps({"error": f"There is no document {dumps(asked)}. The documents are: {there}."})
     source = Source(caller.bundle.root.resolve(), caller.bundle.code and caller.bundle.code.resolve())
@@ -41,15 +41,17 @@ async def _load(params: JsonText, caller: Caller) -> JsonText:
     said = loads(value)
     if not is_read or not isinstance(said, str):
         return dumps({"error": said["message"] if isinstance(said, dict) else said})
-    if len(said) > CHARACTERS:
-        return dumps(f"{said[:CHARACTERS]}\n[... {len(said) - CHARACTERS} characters are left out ...]")
-    return value
+    text = said.removeprefix("\ufeff")
+    if len(text) > CHARACTERS:
+        text = f"{text[:CHARACTERS]}\n[... {len(text) - CHARACTERS} characters are left out ...]"
+    return dumps(text)
 
 
-def _find(documents: Iterable[Document], asked: str) -> Document | None:
-    """By the name, or by the file's with or without its folder."""
-    name = asked.strip().rpartition("/")[2].removesuffix(".md").casefold()
-    return next((document for document in documents if document.name.casefold() == name), None)
+def _find(known: Mapping[str, Document], asked: str) -> Document | None:
+    """By the name, or by the file's with or without its folder; in other letters only if there is none in these."""
+    name = asked.strip().rpartition("/")[2].removesuffix(".md")
+    alike = (document for document in known.values() if document.name.casefold() == name.casefold())
+    return known.get(name) or next(alike, None)
 
 
 _TOOL: Final = ReadyTool(

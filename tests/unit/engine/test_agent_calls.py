@@ -216,6 +216,19 @@ def test_a_model_sends_only_whom_its_agent_declares(repo: Repo, tmp_path: Path) 
     on(repo, tmp_path / "data", story, model=model)
 
 
+def test_a_handler_sends_a_specialist_as_a_tool_if_it_declares_both(repo: Repo, durable: bool, tmp_path: Path) -> None:
+    repo.agent("helper", tools=[])
+    repo.agent("stranger", tools=[])
+    ts = """
+const send = (agent) => ctx.callTool('call_subagent', {agent, task: 'Help', input: {n: 1.5}}).catch((e) => e.code);
+return [await send('helper'), await send('stranger')];
+"""
+    calling(repo, durable, "top", ts, tools=("call_subagent",), agents=("helper",))
+    model = repo.script({"agent": "helper", "match": r"Context:[^}]*1\.5", "text": "Helped"})
+    answer = on(repo, tmp_path / "data", lambda desk: desk.run("top"), model=model)["result"]
+    assert answer == ["Helped", "subagent-undeclared"]
+
+
 def test_a_specialist_that_stops_gives_its_caller_no_answer(repo: Repo, durable: bool, tmp_path: Path) -> None:
     repo.agent("clerk", tools=["stop_execution"])
     ts = "try { return await ctx.callSubagent('clerk', 'Go'); } catch (e) { return [e.code, e.message]; }"
@@ -228,7 +241,7 @@ def test_a_specialist_that_stops_gives_its_caller_no_answer(repo: Repo, durable:
 
 def knowing(repo: Repo) -> None:
     repo.file("knowledge/access-policy.md", "# Access policy\n\nNobody enters — “ever”.\n")
-    repo.file("amodal/knowledge/tone.md", "Be kind.\n")
+    repo.file("amodal/knowledge/tone.md", "\ufeffBe kind.\n")
 
 
 def test_knowledge_by_its_name_for_handlers_and_models(repo: Repo, durable: bool, tmp_path: Path) -> None:
