@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Protocol
 
 from runtime_core.agents.loop import OutcomeUnknown
@@ -77,8 +78,15 @@ class Place:
     """The files that the run was started with, at its top (contract 3.2)."""
 
     def child(self, tool: Tool, number: int) -> Place:
-        names = (*self.names, tool.name)
-        return replace(self, tool=tool, path=slot(self.path, number), depth=self.depth + 1, names=names, agent=None, attachments=None)
+        return replace(
+            self,
+            tool=tool,
+            path=slot(self.path, number),
+            depth=self.depth + 1,
+            names=(*self.names, tool.name),
+            agent=None,
+            attachments=None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
