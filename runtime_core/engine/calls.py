@@ -221,8 +221,8 @@ class Calls:
         if ready is not None:
             self._check(ready, params)
             caller = self._caller(at, number, agent)
-            verdict = await ready.judge(params, caller) if ready.judge is not None else None
-            if verdict is not None and verdict.tier != "allow":
+            verdict = await _judged(ready, params, caller)
+            if verdict.tier != "allow":
                 return await self._guarded(agent, at, number, name, params, verdict)
             return await self._use(ready, params, caller)
         tool = self._known_tool(name)
@@ -238,6 +238,15 @@ class Calls:
             raise forbidden(name, asks)
         self.spans.wait(slot(at.path, number), "tool", name, params)
         return await self.gate(order_for(agent, at, number, name, params, asks))
+
+
+async def _judged(tool: ReadyTool, params: JsonText, caller: Caller) -> Verdict:
+    if tool.judge is None:
+        return Verdict("allow")
+    try:
+        return await tool.judge(params, caller)
+    except ToolFailed as failed:
+        raise _ready_failed(tool, failed) from None
 
 
 def _ready_failed(tool: ReadyTool, failed: ToolFailed) -> CallFailed:

@@ -169,19 +169,23 @@ def gate_place(order: Order) -> Place:
 
 
 def forbidden(tool: str, verdict: Verdict) -> CallFailed:
+    """A call that its policy does not allow."""
     why = f": {verdict.reason}" if verdict.reason else "."
-    return _refused(tool, f"The policy of the connection does not allow {_what(tool, verdict.shown)}{why}")
+    what = _request_in_words(verdict.shown) or tool
+    return _refused(tool, f"The policy of the connection does not allow {what}{why}")
 
 
 def _question(agent: Agent, tool: str, verdict: Verdict) -> str:
-    what = f'The agent "{agent.display_name}" wants to call {_what(tool, verdict.shown)}'
+    sent = _request_in_words(verdict.shown)
+    what = f'The agent "{agent.display_name}" wants to {f"send {sent}" if sent else f"call {tool}"}'
     return f"{what}: {verdict.reason.rstrip('.')}. Allow it?" if verdict.reason else f"{what}. Allow it?"
 
 
-def _what(tool: str, request: Any) -> str:
-    if isinstance(request, dict) and {"method", "endpoint"} <= request.keys():
-        return f"{request['method']} {request['endpoint']}"
-    return tool
+def _request_in_words(request: Any) -> str | None:
+    if not isinstance(request, dict) or not {"method", "endpoint"} <= request.keys():
+        return None
+    through = f" through {request['connection']}" if "connection" in request else ""
+    return f"{request['method']} {request['endpoint']}{through}"
 
 
 def _may_wait(gate: RunRow) -> bool:
@@ -194,7 +198,7 @@ def _covers(done: Sequence[SlotPath], at: SlotPath) -> bool:
 
 def _left_to_an_operator(order: Order, run_id: str) -> CallFailed:
     why = f" ({order.reason.rstrip('.')})" if order.reason else ""
-    what = _what(order.tool, order.request)
+    what = _request_in_words(order.request) or order.tool
     return _refused(
         order.tool,
         f"{what} was not sent: its policy leaves it to an operator{why}, who decides about it separately as {run_id}. "

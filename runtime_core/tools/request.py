@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from runtime_core.connections.client import BODY_SHOWN, METHODS, READ_METHODS, Connections, Request, RequestFailed
@@ -127,10 +127,11 @@ def _effect(params: JsonText) -> Effect:
 async def _judge(params: JsonText, caller: Caller) -> Verdict:
     try:
         asked = _of_tool(caller.bundle, cast("dict[str, Any]", loads(params)))
-    except _Refused as refused:
-        return Verdict("never", refused.message)
+        _check_agent(caller, asked.connection)
+    except _Refused:
+        return Verdict("allow")  # it is not made, and nobody has to be asked about it
     request = asked.request
-    return judge(
+    verdict = judge(
         asked.connection.policy,
         request.method,
         request.endpoint,
@@ -139,6 +140,7 @@ async def _judge(params: JsonText, caller: Caller) -> Verdict:
         asked.intent,
         request.headers,
     )
+    return replace(verdict, shown={"connection": asked.connection.name, **verdict.shown})
 
 
 def _check_agent(caller: Caller, connection: Connection) -> None:

@@ -11,6 +11,7 @@ import pytest
 from runtime_core.journal.base import Answer
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.settings import Settings
+from tests.support.web import Says, Web, web_server
 from tests.unit.engine.workshop import Bench, Repo, bench, play
 
 REFUND = {"order": "A-7", "amount": 12.50}
@@ -381,3 +382,133 @@ def test_another_call_in_the_same_place_asks_anew(tmp_path: Path) -> None:
         {"agent": "desk", "text": "Heard: {{last_tool_result}}"},
     )
     play(second(gate))
+
+
+_POLICY: dict[str, Any] = {
+    "endpoints": {
+        "POST /refunds": {
+            "confirm": True,
+            "reason": "Pays money back.",
+            "thresholds": [{"field": "body.amount", "above": 100, "escalate": "review"}],
+        },
+        "DELETE /orders/{id}": {"confirm": "never", "reason": "Orders are kept."},
+        "POST /search": {"intent": "read"},
+    },
+    "fieldRestrictions": [{"entity": "Customer", "field": "iban", "policy": "never_retrieve"}],
+}
+
+
+def _shop(root: Path, url: str, **request: Any) -> Repo:
+    """An agent whose model sends one request through a connection, and then says what came back."""
+    repo = Repo(root / "repo", models={"main": {"provider": "scripted", "model": "script.json"}})
+    repo.file("connections/erp/spec.json", {"baseUrl": url})
+    repo.file("connections/erp/policy.json", _POLICY)
+    repo.agent("desk", tools=["request"], connections=["erp"])
+    repo.durable("review", agents=("desk",), ts=_ASK["ts"])
+    repo.script(
+        {
+            "agent": "desk",
+            "match": "refund it",
+            "tool_calls": [{"name": "request", "args": {"connection": "erp"} | request}],
+        },
+        {"agent": "desk", "text": "Heard: {{last_tool_result}}"},
+    )
+    return repo
+
+
+def _sent(web: Web) -> list[tuple[str, str, bytes]]:
+    return [(seen.method, seen.path, seen.body) for seen in web.seen]
+
+
+def test_a_request_of_the_tier_confirm_is_sent_when_a_person_allows_it(tmp_path: Path) -> None:
+    with web_server() as web:
+        repo = _shop(tmp_path, web.url, method="POST", endpoint="/refunds", data={"amount": 100})
+
+        async def story() -> None:
+            async with bench(repo, tmp_path / "data") as on:
+                running = asyncio.create_task(on.run("review"))
+                asked = await _asked(on)
+                sends = 'The agent "desk" wants to send POST /refunds through erp'
+                assert asked["question"] == f"{sends}: Pays money back. Allow it?"
+                assert asked["context"]["reason"] == "Pays money back."
+                assert asked["context"]["request"] == {
+                    "connection": "erp",
+                    "method": "POST",
+                    "endpoint": "/refunds",
+                    "data": {"amount": 100},
+                }
+                assert web.seen == []
+                await on.answer(asked["session_id"], "yes")
+                told = 'Heard: {"status":200,"data":{"path":"/refunds"}}'
+                assert (await running)["result"] == {"said": told}
+                assert _sent(web) == [("POST", "/refunds", b'{"amount":100}')]
+
+        play(story())
+
+
+def test_a_request_of_the_tier_review_waits_for_an_operator_and_no_agent_for_it(tmp_path: Path) -> None:
+    with web_server() as web:
+        repo = _shop(tmp_path, web.url, method="POST", endpoint="/refunds", data={"amount": 100.01})
+
+        async def story() -> None:
+            async with bench(repo, tmp_path / "data") as on:
+                done = await on.run("review")
+                heard = done["result"]["said"]
+                assert heard.startswith('Heard: {"error":"POST /refunds through erp was not sent')
+                (asked,) = (await on.runtime.pending(who="ann"))["approvals"]
+                assert asked["session_id"] in heard
+                assert (asked["pause_kind"], asked["expires_at"]) == ("approval", None)
+                assert "body.amount is more than 100" in asked["question"]
+                assert web.seen == []
+                decided = await on.answer(asked["session_id"], "yes")
+                assert decided["result"] == {"status": 200, "data": {"path": "/refunds"}}
+                assert _sent(web) == [("POST", "/refunds", b'{"amount":100.01}')]
+                assert (await on.detail(asked["session_id"]))["run"]["gate"] == "review"
+
+        play(story())
+
+
+def test_a_request_of_the_tier_never_is_refused_at_once(tmp_path: Path) -> None:
+    with web_server() as web:
+        repo = _shop(tmp_path, web.url, method="DELETE", endpoint="/Orders/%37")
+
+        async def story() -> None:
+            async with bench(repo, tmp_path / "data") as on:
+                heard = (await on.run("review"))["result"]["said"]
+                assert heard.startswith('Heard: {"error":"The policy of the connection does not allow DELETE')
+                assert "Orders are kept." in heard
+                assert (await on.runtime.pending(who="ann"))["total"] == 0
+                assert web.seen == []
+
+        play(story())
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [{"endpoint": "/refunds"}, {"method": "POST", "endpoint": "/search", "intent": "read", "data": {"q": 1}}],
+)
+def test_reading_asks_nobody_and_shows_no_restricted_field(tmp_path: Path, request_: dict[str, Any]) -> None:
+    with web_server(lambda seen: Says({"customer": {"name": "A", "iban": "DE1"}})) as web:
+        repo = _shop(tmp_path, web.url, **request_)
+
+        async def story() -> None:
+            async with bench(repo, tmp_path / "data") as on:
+                heard = (await on.run("review"))["result"]["said"]
+                told = '{"status":200,"data":{"customer":{"name":"A"}},"fields_stripped":["iban"]}'
+                assert heard == f"Heard: {told}"
+
+        play(story())
+
+
+def test_a_bad_policy_leaves_nothing_to_send(tmp_path: Path) -> None:
+    with web_server() as web:
+        repo = _shop(tmp_path, web.url, method="POST", endpoint="/refunds", data={"amount": 1})
+        repo.file("connections/erp/policy.json", {"endpoints": {"POST /refunds": {"confirm": False}}})
+
+        async def story() -> None:
+            async with bench(repo, tmp_path / "data") as on:
+                heard = (await on.run("review"))["result"]["said"]
+                assert "policy" in heard
+                assert web.seen == []
+
+        play(story())
