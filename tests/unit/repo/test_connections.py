@@ -1,0 +1,147 @@
+"""`connections/<name>/`: contract 1.6. One that cannot be used stops nothing and stays known as unavailable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runtime_core.repo.bundle import Bundle
+from runtime_core.repo.loader import load_bundle
+from tests.unit.repo.building import Repository
+
+BEARER = {"type": "bearer", "token": "env:CRM_TOKEN"}
+
+
+def load(repository: Repository) -> Bundle:
+    return load_bundle(repository.root, known={"CRM_TOKEN", "OTHER"}.__contains__)
+
+
+def unavailable(repository: Repository) -> str:
+    """Why the one connection cannot be used; nothing else is wrong."""
+    bundle = load(repository)
+    assert {problem.severity for problem in bundle.problems} == {"warning"}
+    (connection,) = bundle.connections.values()
+    assert connection.unavailable is not None
+    return "\n".join(map(str, bundle.problems))
+
+
+def test_a_connection_with_everything(repository: Repository) -> None:
+    repository.connection(
+        "crm",
+        folder="amodal/connections",
+        auth=BEARER,
+        headers={"X-Client": "desk", "Authorization": "env:OTHER"},
+        contextInjection={"tenant": {"in": "header", "field": "X-Tenant", "required": True}},
+        openapi={"source": "openapi.json", "exposure": "discovery"},
+        test={"method": "POST", "path": "/login", "body": {"token": "x"}},
+        note="kept",
+    )
+    for name in ("surface", "rules"):
+        repository.write(f"amodal/connections/crm/{name}.md", "x")
+    repository.write("amodal/connections/crm/policy.json", {"endpoints": {"POST /orders": {"confirm": True}}})
+    bundle = load(repository)
+    assert bundle.problems == ()
+    connection = bundle.connections["crm"]
+    assert (connection.protocol, connection.unavailable) == ("rest", None)
+    assert connection.spec["auth"] == BEARER
+    assert connection.spec["note"] == "kept"
+    assert [endpoint.tier for endpoint in connection.policy.endpoints.values()] == ["confirm"]
+    assert connection.texts == {
+        "surface": "amodal/connections/crm/surface.md",
+        "rules": "amodal/connections/crm/rules.md",
+    }
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"protocol": "mcp", "command": "docs-server", "args": ["--stdio"]},
+        {"protocol": "mcp", "transport": "http", "url": "https://docs.example/mcp"},
+        {"protocol": "gmail", "accessToken": "env:CRM_TOKEN", "fromAddress": "a@b.example"},
+        {
+            "auth": {
+                "type": "oauth2",
+                "clientId": "desk",
+                "clientSecret": "env:OTHER",
+                "tokenUrl": "https://id.example/token",
+            }
+        },
+        {"auth": {"type": "api_key", "header": "X-Api-Key", "token": "scope:CRM_KEY"}},
+        {"auth": {"type": "basic", "username": "desk", "password": "env:OTHER"}},
+    ],
+)
+def test_every_kind_of_connection(repository: Repository, spec: dict[str, Any]) -> None:
+    repository.write("connections/crm/spec.json", {"baseUrl": "https://crm.example", **spec})
+    bundle = load(repository)
+    assert bundle.problems == ()
+    assert bundle.connections["crm"].unavailable is None
+    assert bundle.connections["crm"].protocol == spec.get("protocol", "rest")
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"baseUrl": ""}, "baseUrl is missing"),
+        ({"auth": {"type": "magic"}}, "[auth.type]"),
+        ({"auth": {"type": "bearer", "token": "env:UNSET"}}, "UNSET is not set"),
+        ({"headers": {"X-Client": 5}}, "[headers.X-Client]"),
+        ({"contextInjection": {"tenant": {"in": "cookie", "field": "x"}}}, "[contextInjection.tenant.in]"),
+        ({"protocol": "mcp"}, "Neither command nor url"),
+    ],
+)
+def test_what_cannot_be_used_says_why(repository: Repository, spec: dict[str, Any], words: str) -> None:
+    repository.tool("ship", uses={"tools": ["crm__list_orders"]})
+    repository.write("connections/crm/spec.json", {"baseUrl": "https://crm.example", **spec})
+    assert words in unavailable(repository)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"auth": {"type": "bearer", "token": "sk-literal-77"}},
+        {"auth": {"type": "basic", "username": "desk", "password": "sk-literal-77"}},
+        {"auth": {"type": "oauth2", "client_secret": "sk-literal-77"}},
+        {"auth": {"type": "header", "header": "X-Key", "value": "sk-literal-77"}},
+        {"headers": {"authorization": "Bearer sk-literal-77"}},
+        {"headers": {"X-API-Key": "sk-literal-77"}},
+        {"protocol": "gmail", "accessToken": "sk-literal-77"},
+        {"protocol": "mcp", "command": "x", "env": {"GITHUB_TOKEN": "sk-literal-77"}},
+        {"baseUrl": "https://desk:sk-literal-77@crm.example"},
+        {"baseUrl": "https://crm.example/v1?api_key=sk-literal-77"},
+    ],
+)
+def test_a_secret_in_the_file_is_not_used_and_goes_nowhere(repository: Repository, spec: dict[str, Any]) -> None:
+    repository.write("connections/crm/spec.json", {"baseUrl": "https://crm.example", **spec})
+    said = unavailable(repository)
+    assert 'Write "env:NAME"' in said
+    bundle = load(repository)
+    assert "sk-literal-77" not in said + repr(bundle)
+
+
+def test_a_policy_that_is_not_understood_leaves_no_way_around_it(repository: Repository) -> None:
+    repository.connection("crm")
+    repository.write("connections/crm/policy.json", {"endpoints": {"POST /orders": {"confirm": False}}})
+    assert "policy.json" in unavailable(repository)
+
+
+def test_a_folder_without_a_spec_is_no_reason_to_stop(repository: Repository) -> None:
+    repository.write("connections/crm/surface.md", "x")
+    assert "connections/crm/spec.json" in unavailable(repository)
+
+
+def test_values_are_never_part_of_what_was_loaded(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRM_TOKEN", "sk-from-outside")
+    repository.connection("crm", auth=BEARER)
+    repository.write(
+        "amodal.json",
+        {
+            "name": "x",
+            "version": "1",
+            "webTools": {"provider": "google", "apiKey": "env:CRM_TOKEN"},
+            "mcp": {"servers": {"docs": {"command": "docs", "env": {"TOKEN": "env:CRM_TOKEN"}}}},
+        },
+    )
+    bundle = load_bundle(repository.root)
+    assert bundle.problems == ()
+    assert "sk-from-outside" not in repr(bundle)
