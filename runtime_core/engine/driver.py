@@ -321,7 +321,7 @@ class RunDriver:
             self._conclusion.reach(error)
 
     def _on_unavailable(self, error: HostUnavailable) -> None:
-        self._conclusion.reach(Stuck("host-unavailable", str(error)))
+        self._conclusion.reach(Stuck(error.code, str(error)))
 
     def _on_task_failed(self, error: Exception) -> None:
         log.error("%s: advancing the run failed", self.run_id, exc_info=error)

@@ -170,7 +170,7 @@ class InlineFrame:
         try:
             leg = await self._origin.start(job, self)
         except HostUnavailable as error:
-            raise HandlerFailed(HandlerFailure("HostUnavailable", str(error), "host-unavailable")) from None
+            raise HandlerFailed(HandlerFailure(type(error).__name__, str(error), error.code)) from None
         self._leg.set_result(leg)
         try:
             return await self._end

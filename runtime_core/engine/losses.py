@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from runtime_core.hosts.base import HandlerFailure, HostUnavailable
+from runtime_core.hosts.base import DependenciesUnavailable, HandlerFailure, HostUnavailable
 from runtime_core.wire.runs import SlotPath
 
 log = logging.getLogger(__name__)
@@ -26,6 +26,8 @@ async def started(what: str, begin: Callable[[], Awaitable[T]]) -> T:
     for _ in range(START_ATTEMPTS - 1):
         try:
             return await begin()
+        except DependenciesUnavailable:
+            raise
         except HostUnavailable as error:
             log.warning("%s: %s Trying again.", what, error)
     return await begin()

@@ -143,7 +143,7 @@ class Rehearsal:
         try:
             await frame.start(self._origin, finished, started)
         except HostUnavailable as error:
-            self._end(unknown("host-unavailable", str(error)))
+            self._end(unknown(error.code, str(error)))
 
     def _on_started(self, task: asyncio.Task[None]) -> None:
         self._starting.discard(task)

@@ -218,6 +218,20 @@ class Hosts(Protocol):
 class HostUnavailable(Exception):  # noqa: N818
     """No process for a language can be started on this machine; the message says what to install."""
 
+    def __init__(self, message: str, *, code: str = "host-unavailable") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class DependenciesUnavailable(HostUnavailable):
+    """The packages that a handler needs are not there and cannot be installed; the message says why.
+
+    ``code`` is dependencies-unavailable, or untrusted if a person has to agree first.
+    """
+
+    def __init__(self, message: str, *, code: str = "dependencies-unavailable") -> None:
+        super().__init__(message, code=code)
+
 
 class HandlerLoadError(Exception):
     """A handler file cannot be loaded; the message names file and line."""

@@ -9,7 +9,15 @@ import sys
 from pathlib import Path
 
 from runtime_core.hosts.base import HostUnavailable
-from runtime_core.hosts.launch import PROGRAMS, SYSTEM_FILES, Launch, code_paths, environment, start_folder
+from runtime_core.hosts.launch import (
+    PROGRAMS,
+    SYSTEM_FILES,
+    Launch,
+    code_paths,
+    environment,
+    package_paths,
+    start_folder,
+)
 from runtime_core.hosts.reach import closed_paths, kernel_grants
 from runtime_core.hosts.sandbox import boxed
 from runtime_core.hosts.source import Source
@@ -38,7 +46,7 @@ def launch(source: Source, cache_dir: Path) -> Launch:
     deno_dir = cache_dir / "deno"
     deno_dir.mkdir(parents=True, exist_ok=True)
     _close_storage(deno_dir / "location_data")
-    code = code_paths(source)
+    code = [*code_paths(source), *package_paths(source)]
     folder = start_folder(source)
     closed = closed_paths(source)
     command = [
@@ -52,7 +60,7 @@ def launch(source: Source, cache_dir: Path) -> Launch:
         str(PROGRAMS / "host.mjs"),
     ]
     open_code, listable = kernel_grants(source, closed)
-    others = [str(PROGRAMS), os.path.dirname(deno), *SYSTEM_FILES]
+    others = [str(PROGRAMS), *package_paths(source), os.path.dirname(deno), *SYSTEM_FILES]
     interpreter = [sys.executable, "-I", "-S"]
     return Launch(
         boxed(

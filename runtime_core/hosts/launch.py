@@ -44,6 +44,10 @@ def code_paths(source: Source) -> list[str]:
     return [str(home / name) for home in homes for name in CODE_FOLDERS if (home / name).exists()]
 
 
+def package_paths(source: Source) -> list[str]:
+    return [] if source.packages is None else [str(source.packages)]
+
+
 def start_folder(source: Source) -> Path:
     """The repository, or its code if it is gone."""
     return source.root if source.code is None or source.root.is_dir() else source.code

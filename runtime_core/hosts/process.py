@@ -123,7 +123,13 @@ class HostProcess(asyncio.SubprocessProtocol):
             "stuck": STUCK_S,
         }
         hello: dict[str, object] = {"t": "init", "proto": PROTO, "nonce": self._nonce, "limits": limits}
-        files = {"root": str(source.root), "code": source.to_wire(), "readable": launch.readable}
+        packages = None if source.packages is None else str(source.packages)
+        files = {
+            "root": str(source.root),
+            "code": source.to_wire(),
+            "packages": packages,
+            "readable": launch.readable,
+        }
         self._send(hello | files)
         try:
             async with asyncio.timeout(START_S):

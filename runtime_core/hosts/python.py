@@ -9,7 +9,15 @@ import os
 import sys
 from pathlib import Path
 
-from runtime_core.hosts.launch import PROGRAMS, SYSTEM_FILES, Launch, code_paths, environment, start_folder
+from runtime_core.hosts.launch import (
+    PROGRAMS,
+    SYSTEM_FILES,
+    Launch,
+    code_paths,
+    environment,
+    package_paths,
+    start_folder,
+)
 from runtime_core.hosts.reach import closed_paths, kernel_grants
 from runtime_core.hosts.sandbox import boxed
 from runtime_core.hosts.source import Source
@@ -21,7 +29,7 @@ that goes through a set of them makes its calls in the same order when it is rep
 
 def launch(source: Source, _: Path) -> Launch:
     code, listable = kernel_grants(source, closed_paths(source))
-    others = [*_interpreter_paths(), str(PROGRAMS), *SYSTEM_FILES, "/usr/share/zoneinfo"]
+    others = [*_interpreter_paths(), str(PROGRAMS), *package_paths(source), *SYSTEM_FILES, "/usr/share/zoneinfo"]
     return Launch(
         boxed(
             [str(PROGRAMS / "host.py")],

@@ -21,10 +21,14 @@ _LIVE: Final = re.compile(LIVE)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The resolved folders of a repository and, if there is one, of the copy its code is read from."""
+    """The resolved folders of a repository and, if there is one, of the copy its code is read from.
+
+    ``packages``: the folder with the installed packages of the handlers that the process serves.
+    """
 
     root: Path
     code: Path | None = None
+    packages: Path | None = None
 
     def home(self, name: str) -> Path:
         """The folder that holds the file ``name`` (relative, with ``/``)."""

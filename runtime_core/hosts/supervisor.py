@@ -13,6 +13,7 @@ from typing import Any
 
 from runtime_core.hosts import deno, python
 from runtime_core.hosts.base import Form, HandlerJob, HostRepo, HostUnavailable, Language, LegEvents, NoteKind
+from runtime_core.hosts.dependencies import Dependencies, Trusted, nobody_trusts
 from runtime_core.hosts.leg import HostLeg
 from runtime_core.hosts.process import HostProcess
 from runtime_core.hosts.remains import Remains
@@ -21,7 +22,7 @@ from runtime_core.hosts.source import Source
 
 Stray = Callable[[Path, Language, NoteKind, Any], None]
 
-_Key = tuple[HostRepo, Path | None, Language]
+_Key = tuple[HostRepo, Path | None, Language, Path | None]
 
 _CLOSING = "The runtime is closing; no handler can be started any more."
 
@@ -34,12 +35,14 @@ def _logged(root: Path, language: Language, kind: NoteKind, value: Any) -> None:
 
 
 class HandlerHosts:
-    """Implements `Hosts`. ``cache_dir`` takes what the engines cache (compiled code), never the repository.
+    """Implements `Hosts`. ``cache_dir`` takes what the engines cache (compiled code, packages), never the repository.
 
-    ``stray`` is told what a process says while nobody knows for which run.
+    ``stray`` is told what a process says while nobody knows for which run; ``trusted`` says whose packages may be
+    installed. Handlers with packages run in a process apart from those that have others, or none.
     """
 
-    def __init__(self, cache_dir: Path, stray: Stray = _logged) -> None:
+    def __init__(self, cache_dir: Path, stray: Stray = _logged, trusted: Trusted = nobody_trusts) -> None:
+        self._dependencies = Dependencies(cache_dir / "packages", trusted)
         self._cache_dir = cache_dir
         self.command_homes = cache_dir / "commands"
         self._stray = stray
@@ -53,17 +56,19 @@ class HandlerHosts:
         self._is_open_told = False
 
     async def start(self, repo: HostRepo, job: HandlerJob, events: LegEvents) -> HostLeg:
+        packages = await self._dependencies.of(repo, job.entry, job.language)
         if (repo.root, job.entry) in self._suspects:
-            alone = await self._launch(repo, job.language, alone=job.entry)
+            alone = await self._launch(repo, job.language, packages, alone=job.entry)
             leg = alone.start(job, events)
             alone.retire()
             return leg
-        return (await self._process(repo, job.language)).start(job, events)
+        return (await self._process(repo, job.language, packages)).start(job, events)
 
     async def describe(
         self, repo: HostRepo, language: Language, entry: str, form: Form = "handler"
     ) -> Mapping[str, Any]:
-        return await (await self._process(repo, language)).describe(entry, form)
+        packages = await self._dependencies.of(repo, entry, language)
+        return await (await self._process(repo, language, packages)).describe(entry, form)
 
     async def sweep(self) -> None:
         """End the processes that a killed runtime has left behind, and remove the folders of its commands."""
@@ -71,6 +76,7 @@ class HandlerHosts:
             log.warning("%d handler processes of a runtime that was killed were still there and have been ended", ended)
         for left in (self.command_homes, self._cache_dir / "pycache"):  # byte code is of earlier versions
             await asyncio.to_thread(shutil.rmtree, left, ignore_errors=True)
+        await asyncio.to_thread(self._dependencies.sweep)
 
     async def retire(self, repo: HostRepo) -> None:
         for key in [key for key in self._current if key[0] == repo]:
@@ -78,6 +84,7 @@ class HandlerHosts:
 
     async def close(self) -> None:
         self._is_closed = True
+        await self._dependencies.close()
         launched = await asyncio.gather(*self._launching, return_exceptions=True)
         late = [process for process in launched if isinstance(process, HostProcess)]
         await asyncio.gather(*(process.close() for process in {*self._all, *late}))
@@ -87,24 +94,26 @@ class HandlerHosts:
         """Every process that has not ended, and the code it serves."""
         return dict(self._all)
 
-    async def _process(self, repo: HostRepo, language: Language) -> HostProcess:
-        key = (repo, repo.code, language)
+    async def _process(self, repo: HostRepo, language: Language, packages: Path | None) -> HostProcess:
+        key = (repo, repo.code, language, packages)
         async with self._locks[key]:
             current = self._current.get(key)
             if current is None or not (await current.is_awake() and current.takes_more):
                 if current is not None:
                     current.retire()
-                current = self._current[key] = await self._launch(repo, language)
+                current = self._current[key] = await self._launch(repo, language, packages)
             return current
 
-    async def _launch(self, repo: HostRepo, language: Language, alone: str | None = None) -> HostProcess:
+    async def _launch(
+        self, repo: HostRepo, language: Language, packages: Path | None, alone: str | None = None
+    ) -> HostProcess:
         if self._is_closed:
             raise HostUnavailable(_CLOSING)
         if not self._is_open_told:
             self._is_open_told = True
             for text in missing_borders():
                 log.warning(text)
-        source = Source(repo.root.resolve(), repo.code and repo.code.resolve())
+        source = Source(repo.root.resolve(), repo.code and repo.code.resolve(), packages)
         engine = deno if language == "typescript" else python
 
         def lost(process: HostProcess, suspects: frozenset[str]) -> None:

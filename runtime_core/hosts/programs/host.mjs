@@ -294,7 +294,7 @@ function initialise(line) {
   codeUrl = message.code && `${pathToFileURL(message.code.folder).href}/`;
   mark = `\x1e${message.nonce}`;
   limits = message.limits;
-  installResolver(root, message.code);
+  installResolver(root, message.code, message.packages);
   globalThis.CompositeCallError = CompositeCallError;
   virtualClock();
   virtualRandom();

@@ -148,19 +148,27 @@ function viaExports(exports, key) {
   return null;
 }
 
-function fromNodeModules(specifier, parent) {
+function* foldersAbove(path) {
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    yield folder;
+    if (folder === dirname(folder)) return;
+  }
+}
+
+/** The packages that were installed for the handlers of this process come before those in the repository. */
+function fromNodeModules(specifier, parent, packages) {
   const [, name, inside = ''] = /^(@[^/]+\/[^/]+|[^/]+)(\/.*)?$/.exec(specifier) ?? [];
   if (!name) return null;
-  for (let folder = dirname(parent); ; folder = dirname(folder)) {
+  const own = packages && !parent.startsWith(packages + sep) ? [packages] : [];
+  for (const folder of [...own, ...foldersAbove(parent)]) {
     const home = join(folder, 'node_modules', name);
-    if (isDirectory(home)) {
-      const manifest = attempt(() => JSON.parse(readText(join(home, 'package.json')))) ?? {};
-      if (manifest.exports === undefined) return probe(join(home, inside || manifest.main || 'index.js'));
-      const target = viaExports(manifest.exports, `.${inside}`);
-      return target && join(home, target);
-    }
-    if (folder === dirname(folder)) return null;
+    if (!isDirectory(home)) continue;
+    const manifest = attempt(() => JSON.parse(readText(join(home, 'package.json')))) ?? {};
+    if (manifest.exports === undefined) return probe(join(home, inside || manifest.main || 'index.js'));
+    const target = viaExports(manifest.exports, `.${inside}`);
+    return target && join(home, target);
   }
+  return null;
 }
 
 function isCommonJs(file) {
@@ -191,11 +199,11 @@ const value = createRequire(${JSON.stringify(url)})(${JSON.stringify(file)}); ex
 }
 
 function noPackage(specifier, importer) {
-  const text = `"${specifier}", which ${importer} imports, is not there: npm packages and remote modules are not available in this version. Copy the code you need into the repository`;
+  const text = `"${specifier}", which ${importer} imports, is not there: npm packages have to stand in the dependencies of a package.json beside the handler, and remote modules are not available. Add it there, or copy the code you need into the repository`;
   return Object.assign(new Error(text), { code: 'ERR_MODULE_NOT_FOUND' });
 }
 
-export function installResolver(root, code) {
+export function installResolver(root, code, packages) {
   if (code) readCodeFrom(root, code);
   const aliases = pathAliases(root);
   const module = (source) => ({ format: 'module', source, shortCircuit: true });
@@ -204,7 +212,7 @@ export function installResolver(root, code) {
     const isPackaged = parent.includes('/node_modules/');
     if (/^\.{1,2}(\/|$)/.test(specifier)) return isPackaged ? null : probe(join(dirname(parent), specifier));
     if (/^[a-z]+:/i.test(specifier) || specifier.startsWith('/')) return null;
-    return (isPackaged ? null : viaAliases(aliases, specifier)) ?? fromNodeModules(specifier, parent);
+    return (isPackaged ? null : viaAliases(aliases, specifier)) ?? fromNodeModules(specifier, parent, packages);
   }
 
   registerHooks({

@@ -283,6 +283,13 @@ def main() -> None:
                 host.on_unhandled(loop, {"exception": error, "message": "a task of a handler tried to exit"})
 
 
+def _add_packages(folder: str) -> None:
+    """What was installed for these handlers comes before what the application has, never before Python's own."""
+    names = [os.path.basename(path) for path in sys.path]
+    places = [names.index(name) for name in ("site-packages", "dist-packages") if name in names]
+    sys.path.insert(min(places, default=len(sys.path)), folder)
+
+
 def _begin(init: Message, loop: asyncio.AbstractEventLoop, handle: int) -> Host:
     if init["proto"] != PROTO:
         _end_process(64)
@@ -298,6 +305,8 @@ def _begin(init: Message, loop: asyncio.AbstractEventLoop, handle: int) -> Host:
     for module, name in ((sys, "exit"), (os, "_exit"), (os, "abort"), (builtins, "exit"), (builtins, "quit")):
         setattr(module, name, _refusal(name))
     builtins.CompositeCallError = CompositeCallError  # pyright: ignore[reportAttributeAccessIssue]
+    if init["packages"] is not None:
+        _add_packages(os.path.join(init["packages"], "site-packages"))
     install([*init["readable"], STATM])
     output.send({"t": "ready", "proto": PROTO, "engine": "python", "version": sys.version.split()[0]})
     return host
