@@ -135,6 +135,9 @@ def check(path: Path, as_json: bool, data: Path | None) -> int:
 )
 @click.option("--scope", type=TEXT, default="", metavar="S", help="Scope the run belongs to.")
 @click.option(
+    "--attach", "files", type=_FOLDER, multiple=True, metavar="FILE", help="Give the tool a file (repeatable)."
+)
+@click.option(
     "--lane", type=click.Choice(["direct", "invoke"]), default="direct", help="invoke: only tools with that trigger."
 )
 @_model
@@ -148,6 +151,7 @@ def run(
     tool: str,
     given: str,
     scope: str,
+    files: tuple[Path, ...],
     lane: Literal["direct", "invoke"],
     model: str | None,
     trust: bool,
@@ -164,7 +168,8 @@ def run(
     from inbox_app import cli_runs
 
     text = cli_arguments.json_text("--input", given)
-    start = Start(tool=tool, input=text, repository=str(path.expanduser().absolute()), scope=scope, lane=lane)
+    root, attachments = str(path.expanduser().absolute()), cli_arguments.attachments(files)
+    start = Start(tool=tool, input=text, repository=root, scope=scope, lane=lane, attachments=attachments)
     options = _options(data, as_json, user, model, replay_twice=replay_twice)
     return cli_runs.run(options, start, trust=trust)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import mimetypes
 import re
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -84,6 +87,22 @@ def json_text(name: str, given: str) -> str:
         return dumps(loads(_read(name, given)))
     except JsonError as error:
         raise click.UsageError(f"{name} is not JSON: {error}") from error
+
+
+def attachments(files: Sequence[Path]) -> str | None:
+    """Files as the JSON text of ``ctx.attachments`` (contract 3.2), None for none."""
+    from runtime_core.wire.json import dumps
+
+    return dumps([_attachment(file) for file in files]) if files else None
+
+
+def _attachment(file: Path) -> dict[str, str]:
+    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    try:
+        content = file.expanduser().read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"--attach: {file} cannot be read: {error.strerror}") from error
+    return {"filename": file.name, "mimeType": kind, "data": base64.b64encode(content).decode()}
 
 
 def answer_value(given: str) -> Any:

@@ -274,6 +274,7 @@ class Start:
     """A tool to run. ``repository`` is the path of an agent repository (None: one the runtime has open).
 
     ``input`` is JSON text. ``lane`` ``invoke`` applies the rules of the HTTP route (contract 6.4), ``direct`` does not.
+    ``attachments``: files for a tool that is not durable, as the JSON text of ``ctx.attachments``.
     """
 
     tool: str
@@ -281,6 +282,7 @@ class Start:
     repository: str | None = None
     scope: str = ""
     lane: Literal["direct", "invoke"] = "direct"
+    attachments: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,6 +287,7 @@ class EmbeddedGateway:
             scope=start.scope,
             lane=start.lane,
             wait_s=self._wait_s,
+            attachments=start.attachments,
         )
         return self._outcome(reply)
 
