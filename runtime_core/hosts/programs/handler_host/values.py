@@ -32,8 +32,9 @@ class CompositeCallError(Exception):
 class CallError(Exception):
     """An error that was recorded and is raised again; ``name`` is that of the original class."""
 
-    def __init__(self, name: str, message: str, code: str | None = None) -> None:
+    def __init__(self, name: str, message: str, code: str | None = None, **fields: Any) -> None:
         super().__init__(message)
+        vars(self).update(fields)
         self.name = name
         self.code = code
 
@@ -332,4 +333,4 @@ def error_in(record: dict[str, Any]) -> Exception:
         if code is not None:
             vars(error)["code"] = code
         return error
-    return CallError(name, message, code)
+    return CallError(name, message, code, **fields)
