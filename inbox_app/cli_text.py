@@ -153,7 +153,7 @@ def waiting_table(pauses: Sequence[Pause], now: float) -> str:
     ]
     rows: list[list[str]] = []
     for pause in pauses:
-        question = visible(pause.question)
+        question = visible(f"{pause.title}: {pause.question}" if pause.title else pause.question)
         if not pause.eligible:
             question = f"(not yours to answer: {visible(pause.reason)}) {question}"
         elif pause.votes is not None:
@@ -189,6 +189,8 @@ def _status_word(run: Run) -> str:
 
 def question_lines(pause: Pause) -> Iterator[str]:
     """One question with its choices and what it is about."""
+    if pause.title:
+        yield visible(pause.title)
     yield visible(pause.question)
     for option in pause.options or ():
         yield f"  {_option_line(option)}"

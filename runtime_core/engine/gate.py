@@ -36,6 +36,7 @@ class Order:
     kind: Gate
     tool: str
     arguments: JsonText
+    title: str | None
     question: str
     agent: str
     path: tuple[str, ...]
@@ -54,6 +55,7 @@ class Order:
                 "arguments": loads(self.arguments),
                 "agent": self.agent,
                 "path": list(self.path),
+                "title": self.title,
                 "question": self.question,
                 "reason": self.reason,
                 "request": self.request,
@@ -78,7 +80,8 @@ class Order:
         given: Any = loads(self.to_json())
         context = {key: given[key] for key in _CONTEXT if given[key] is not None}
         asked = {"question": self.question, "inputType": "yesno", "context": {**context, "called_by": given["path"]}}
-        return dumps(asked if self.wait_s is None else {**asked, "timeoutMs": round(self.wait_s * 1000)})
+        titled = asked if self.title is None else {"title": self.title, **asked}
+        return dumps(titled if self.wait_s is None else {**titled, "timeoutMs": round(self.wait_s * 1000)})
 
 
 class GateLeg:

@@ -138,12 +138,13 @@ def order_for(agent: Agent, at: Place, number: int, name: str, params: JsonText,
     """The order for a call that the model of the agent at ``at`` selected, because of what a policy said about it, or
     of a guarded tool with the question it is to be asked with."""
     verdict = asks if isinstance(asks, Verdict) else Verdict("confirm")
-    is_review = verdict.tier == "review"
+    wants = _wish(agent, name, verdict)
     return Order(
-        kind="review" if is_review else "confirm",
+        kind="review" if verdict.tier == "review" else "confirm",
         tool=name,
         arguments=params,
-        question=asks if isinstance(asks, str) else _question(agent, name, verdict),
+        title=wants if isinstance(asks, str) else None,
+        question=asks if isinstance(asks, str) else f"{wants}. Allow it?",
         agent=agent.name,
         path=at.names,
         at=slot(at.path, number),
@@ -175,10 +176,10 @@ def forbidden(tool: str, verdict: Verdict) -> CallFailed:
     return _refused(tool, f"The policy of the connection does not allow {what}{why}")
 
 
-def _question(agent: Agent, tool: str, verdict: Verdict) -> str:
+def _wish(agent: Agent, tool: str, verdict: Verdict) -> str:
     sent = _request_in_words(verdict.shown)
-    what = f'The agent "{agent.display_name}" wants to {f"send {sent}" if sent else f"call {tool}"}'
-    return f"{what}: {verdict.reason.rstrip('.')}. Allow it?" if verdict.reason else f"{what}. Allow it?"
+    wants = f'The agent "{agent.display_name}" wants to {f"send {sent}" if sent else f"call {tool}"}'
+    return f"{wants}: {verdict.reason.rstrip('.')}" if verdict.reason else wants
 
 
 def _request_in_words(request: Any) -> str | None:

@@ -127,13 +127,19 @@ class RunRow:
     def standing(self) -> Standing:
         return Standing(self.status, self.repo, self.revision, self.leg_revision, self.resume_on)
 
+    @property
+    def _input(self) -> JsonValue:
+        """Of a run that only asks a person: the arguments of the call that it asks about."""
+        given = loads(self.params)
+        return given.get("arguments") if self.gate is not None and isinstance(given, dict) else given
+
     def to_wire(self) -> dict[str, Any]:
         return {
             "session_id": self.id,
             "sessionId": self.id,
             "tool_name": self.tool,
             "status": self.shown_status,
-            "input": loads(self.params),
+            "input": self._input,
             "result": loads(self.result) if self.result is not None else None,
             "error": loads(self.error) if self.error is not None else None,
             "requested_by": self.created_by,

@@ -81,7 +81,7 @@ def test_an_allowed_call_is_made_once_and_the_model_gets_its_result(tmp_path: Pa
             assert _paid(data) == 1
             run = (await on.detail(gate))["run"]
             assert (run["gate"], run["status"], run["parent_session_id"]) == ("confirm", "completed", done["sessionId"])
-            assert run["input"]["arguments"] == REFUND
+            assert run["input"] == REFUND
 
     play(story())
 
@@ -165,6 +165,7 @@ def test_the_prompt_of_a_tool_is_the_question(tmp_path: Path, exposure: str, que
             running = asyncio.create_task(on.run("review"))
             asked = await _asked(on)
             assert asked["question"] == question
+            assert asked["title"] == (None if "Allow" in question else 'The agent "desk" wants to call pay')
             await on.answer(asked["session_id"], "no")
             await running
 
