@@ -26,6 +26,8 @@ GATES: Final = frozenset[HookPoint]({"preInput", "preToolUse", "preOutput"})
 ROWS: Final = 10_000
 """What ``ctx.store.query`` gives at most: a guard that judges by a part of what there is would be none."""
 NO_REASON: Final = "it gave no reason"
+REASON_LIMIT: Final = 2_000
+"""Characters of a reason that a model and a person see."""
 
 Source = Literal["chat", "automation", "webhook", "intent", "skill"]
 
@@ -90,7 +92,7 @@ class Hooks:
                 return None
             if verdict.get("action") == "block":
                 reason = verdict.get("reason")
-                return reason if isinstance(reason, str) and reason else NO_REASON
+                return reason[:REASON_LIMIT] if isinstance(reason, str) and reason else NO_REASON
             problem = f'it has to return {{action: "allow"}} or {{action: "block", reason}}, not {answer[:200]}'
         subject.note(hook.name, "warning", f"{point}: {problem}")
         return f"{problem} (failPolicy closed)" if hook.is_closed else None

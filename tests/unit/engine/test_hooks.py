@@ -316,6 +316,39 @@ def test_a_hook_that_hangs_is_over_in_time_and_the_next_one_is_asked(
     assert desk.ask(fine) is None
 
 
+SLOW = {
+    "ts": "return new Promise((done) => setTimeout(() => done({ action: 'block', reason: 'I am here' }), 100));",
+    "py": "import asyncio\nawait asyncio.sleep(0.1)\nreturn {'action': 'block', 'reason': 'I am here'}",
+}
+
+
+def test_a_hook_that_lost_its_process_through_another_is_asked_again(
+    desk: Desk, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "TICKS_PER_PING", 1)
+    monkeypatch.setattr(process, "HUNG_PINGS", 2)
+    spinning = desk.hook(kind, source(kind, SPINS["ts"], SPINS["py"]), is_closed=True)
+    slow = desk.hook(kind, source(kind, SLOW["ts"], SLOW["py"]), is_closed=True)
+
+    async def both() -> Sequence[str | None]:
+        asked = (desk.hooks.ask(desk.subject([hook]), "preToolUse", CALL) for hook in (slow, spinning))
+        return await asyncio.gather(*asked)
+
+    told_slow, told_spinning = desk.runner.run(both())
+    assert str(told_slow).endswith("blocked this: I am here")
+    assert "it failed" in str(told_spinning)
+
+
+def test_a_reason_is_bounded_and_may_be_missing(desk: Desk, kind: str) -> None:
+    long = (
+        "return { action: 'block', reason: 'x'.repeat(1e5) };",
+        "return {'action': 'block', 'reason': 'x' * 100000}",
+    )
+    assert len(str(desk.ask(desk.hook(kind, source(kind, *long))))) < 2_100
+    none = ("return { action: 'block' };", "return {'action': 'block', 'reason': 7}")
+    assert str(desk.ask(desk.hook(kind, source(kind, *none)))).endswith("it gave no reason")
+
+
 SPEAKS = (
     "ctx.log(JSON.stringify([point, payload])); return payload.text?.includes('secret') ? "
     "{ action: 'block', reason: 'no secrets' } : { action: 'allow' };",
