@@ -88,7 +88,7 @@ class Report:
 class PartReport(Report):
     """The problems of a part that the rest does without: none of them stops the bundle.
 
-    ``failure`` is the first one that leaves the part out, as a sentence with its file and key.
+    ``failure`` is the first one that leaves the part out, with its file and key and what to do.
     """
 
     def __init__(self, whole: Report) -> None:
@@ -99,7 +99,7 @@ class PartReport(Report):
     def error(self, code: str, file: str, message: str, remedy: str, **place: str | int | None) -> None:
         self._whole.warning(code, file, message, remedy, **place)
         key = f" [{place['key']}]" if place.get("key") else ""
-        self.failure = self.failure or printable(f"{file}{key}: {message}")
+        self.failure = self.failure or printable(f"{file}{key}: {message} {remedy}".rstrip())
 
     def warning(self, code: str, file: str, message: str, remedy: str, **place: str | int | None) -> None:
         self._whole.warning(code, file, message, remedy, **place)
