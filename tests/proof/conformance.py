@@ -139,7 +139,7 @@ class _Twin:
         assert claim is not None
         assert leg is not None
         slot = CALL if leg.seen[CALL] != "ok" else LAST
-        work: Awaitable[None]
+        work: Awaitable[object]
         match name:
             case "intend":
                 work = self.journal.append(claim, [step(slot, state="started")])

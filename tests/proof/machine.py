@@ -32,6 +32,7 @@ from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import dumps, loads
 from runtime_core.wire.runs import FINISHED, PauseRow
+from runtime_core.wire.stores import Partition, StoreQuery, StoreWrite
 from tests.proof.options import MEMORY, options
 from tests.unit.journal.stories import asking, pause_row, run_row, step
 
@@ -54,6 +55,10 @@ def _spec(quorum: int) -> str:
 
 
 SPECS: Final = {quorum: _spec(quorum) for quorum in (1, 2)}
+
+
+PARCELS: Final = Partition("/repo", "", "parcels")
+KEYS: Final = st.sampled_from(["p1", "p2"])
 
 
 @dataclass(slots=True)
@@ -116,6 +121,7 @@ class Machine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory(dir=MEMORY)
         self.loop = asyncio.new_event_loop()
         self.models: dict[str, Run] = {}
+        self.documents: dict[str, tuple[int, str]] = {}
         self.events = 0
         self.now = 1000.0
         self.clock = mock.patch.object(time, "time", self.read_clock)
@@ -257,6 +263,49 @@ class Machine(RuleBasedStateMachine):
             self.do(work)
             self.note_leg(claim)
             self.models[claim.run.id].end(status, self.now)
+
+    # Stores ------------------------------------------------------------------------------------------------------
+
+    @rule(claim=claims, n=CALLS, key=KEYS, value=st.none() | VALUES)
+    def store(self, claim: Claim, n: int, key: str, value: str | None) -> None:
+        """A call writes a store: both are there, or none."""
+        model = self.models[claim.run.id]
+        work = self.journal.append(claim, [replace(step(n, value=None), write=self.write(key, value))])
+        if self.fenced(claim):
+            with pytest.raises(Fenced):
+                self.do(work)
+        elif n in model.finished:
+            with pytest.raises(ValueError, match="finished"):
+                self.do(work)
+        else:
+            (entry,) = self.do(work)
+            self.note_leg(claim)
+            model.complete(n, "ok", self.written(key, value))
+            assert entry.value == model.entries[n][1]
+
+    @rule(key=KEYS, value=st.none() | VALUES)
+    def store_loose(self, key: str, value: str | None) -> None:
+        """A handler that has no journal writes a store."""
+        (said,) = self.do(self.journal.write_documents([self.write(key, value)]))
+        assert said == self.written(key, value)
+
+    @rule(claim=claims, n=CALLS, key=KEYS, value=st.none() | VALUES)
+    def die_while_storing(self, claim: Claim, n: int, key: str, value: str | None) -> None:
+        work = self.journal.append(claim, [replace(step(n, value=None), write=self.write(key, value))])
+        with mock.patch.object(transactions, "put_entry", side_effect=Died), pytest.raises((Died, Fenced)):
+            self.do(work)
+        self.crash()
+
+    def write(self, key: str, value: str | None) -> StoreWrite:
+        return StoreWrite(PARCELS, key, None if value is None else f'{{"size":{value}}}', ("size",))
+
+    def written(self, key: str, value: str | None) -> str:
+        """What the model says of a write that was made."""
+        version, _ = self.documents.pop(key, (0, ""))
+        if value is None:
+            return dumps({"removed": version > 0, "key": key})
+        self.documents[key] = (version + 1, value)
+        return dumps({"stored": True, "key": key, "version": version + 1})
 
     # People ------------------------------------------------------------------------------------------------------
 
@@ -451,6 +500,17 @@ class Machine(RuleBasedStateMachine):
             assert [(leg.epoch, leg.revision) for leg in legs] == model.legs
 
     @invariant()
+    def documents_agree(self) -> None:
+        found = self.do(self.journal.documents(PARCELS, StoreQuery()))
+        wanted = [(key, version, f'{{"size":{value}}}') for key, (version, value) in reversed(self.documents.items())]
+        assert [(one.key, one.version, one.payload) for one in found.documents] == wanted
+        assert found.total == len(wanted)
+        for size in {value for _, value in self.documents.values()}:
+            by_index = self.do(self.journal.documents(PARCELS, StoreQuery({"size": loads(size)}, indexed=("size",))))
+            right = [key for key, (_, value) in reversed(self.documents.items()) if value == size]
+            assert [one.key for one in by_index.documents] == right
+
+    @invariant()
     def questions_agree(self) -> None:
         for run_id, model in self.models.items():
             pauses = {int(pause.slot): pause for pause in self.do(self.journal.pauses(run_id))}
@@ -504,6 +564,7 @@ class SqliteMachine(Machine):
         for expected in ((len(self.models), 0), (0, len(self.models))):
             done = import_runs(self.place / "runtime.db", io.BytesIO(source), "runs.jsonl", lambda _: None)
             assert (done.runs, done.known) == expected
+            assert done.documents + done.kept == len(self.documents)
         for model in self.models.values():
             model.status = "runnable" if model.status == "running" else model.status
         self.events = 0

@@ -11,7 +11,7 @@ import random
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,10 @@ from runtime_core.approvals.answering import recorded
 from runtime_core.approvals.questions import question, quorum
 from runtime_core.journal.driver import Connection, connect
 from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.wire.json import JsonText, loads
+from runtime_core.wire.runs import Entry
 from runtime_core.wire.settings import Durability
+from runtime_core.wire.stores import Partition, StoreQuery, StoreWrite
 from tests.proof.apsw_driver import installed
 from tests.proof.disklog import LOSSES, Act, Disk, DiskLog, Loss
 from tests.proof.options import options
@@ -28,6 +31,8 @@ from tests.unit.journal.stories import answered, asking, claimed, parked, pause_
 FILE: Final = "runtime.db"
 _MEMORY: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # to check what is left needs no real disk
 TWO: Final = question("input", '{"question": "Which dock?", "quorum": 2}')
+PARCELS: Final = Partition("/repo", "", "parcels")
+SET: Final = "store__parcels__set"
 LARGE: Final = '"' + "x" * 70_000 + '"'
 
 
@@ -116,7 +121,10 @@ async def _second_day(stage: _Stage) -> None:
     """The file is opened anew, the run goes on and ends, much is committed at once, a sleeper is woken."""
     journal = await stage.open()
     claim = await stage.do(claimed(journal, owner="another"))
-    await stage.do(*(journal.append(claim, [step(n)]) for n in range(5, 13)))
+    await stage.do(*(journal.append(claim, [step(n)]) for n in range(5, 9)))
+    await stage.do(journal.append(claim, [_set(9, LARGE)]))
+    await stage.do(*(journal.append(claim, [_set(n, '"small"')]) for n in range(10, 13)))
+    await stage.do(journal.write_documents([StoreWrite(PARCELS, "loose", '{"size":1}', ("size",))]))
     await stage.do(journal.finish(claim, "completed", result=LARGE))
     await stage.do(journal.create_run(run_row("dur_d")))
     await stage.do(journal.park(await claimed(journal, "dur_d"), "sleeping", wake_at=5.0))
@@ -129,6 +137,12 @@ async def _second_day(stage: _Stage) -> None:
     await journal.close()
 
 
+def _set(n: int, size: JsonText) -> Entry:
+    """A call that writes one and the same document."""
+    write = StoreWrite(PARCELS, "p1", f'{{"size":{size}}}', ("size",))
+    return replace(step(n, value=None), name=SET, write=write)
+
+
 async def _third_day(stage: _Stage) -> None:
     """Two people answer one question, another one expires, and what is old is taken away."""
     journal = await stage.open()
@@ -138,6 +152,7 @@ async def _third_day(stage: _Stage) -> None:
     await stage.do(parked(journal, pause_row("dur_f", expires_at=time.time() + 3600), run_id="dur_f"))
     await stage.do(journal.expire_due(time.time() + 7200, recorded))
     await stage.do(journal.finish(await claimed(journal, "dur_f"), "expired", error="{}"))
+    await stage.do(journal.write_documents([StoreWrite(PARCELS, "loose", None)]))
     await _checkpoint(journal)
     while await stage.do(journal.tidy(time.time() + 1)):
         pass
@@ -241,6 +256,7 @@ async def _go_on(place: Path) -> None:
         await journal.abandon_claims()
         for run_id in ("dur_a", "dur_b", "dur_c", "dur_d", "dur_e", "dur_f"):
             await _is_whole(journal, run_id)
+        await _is_stored(journal)
         for pause in (await journal.pending(10, None)).items:
             for who in ("local:one", "local:two")[: quorum(pause.spec) - len(pause.votes)]:
                 await answered(journal, "1", pause.run_id, pause_id=pause.id, who=who)
@@ -266,6 +282,18 @@ async def _is_whole(journal: SqliteJournal, run_id: str) -> None:
         assert not (pause.votes and is_closed) or len(pause.votes) == 2, f"{pause.id} was decided by {pause.votes}"
     waits = bool(asked) and not any(pause.outcome for pause in asked)
     assert (run.status == "awaiting-input") == waits, f"{run_id} is {run.status}"
+
+
+async def _is_stored(journal: SqliteJournal) -> None:
+    """A document was written as often as its journal says."""
+    run = await journal.run("dur_a")
+    if run is None or run.pruned_at is not None:
+        return
+    calls = [entry for entry in await journal.load("dur_a") if entry.name == SET]
+    document = await journal.document(PARCELS, "p1")
+    assert (document.version if document is not None else 0) == len(calls), f"{len(calls)} writes, but {document}"
+    by_index = await journal.documents(PARCELS, StoreQuery({"size": loads(LARGE)}, indexed=("size",)))
+    assert by_index.total == (len(calls) == 1), "the index does not hold what the document holds"
 
 
 def prove(every: int, seed: int, folder: Path) -> dict[Durability, Figures]:

@@ -36,7 +36,12 @@ _JUDGE: Final = "runtime_core/approvals/answering.py"
 _VOTES: Final = "runtime_core/approvals/votes.py"
 _LEDGER: Final = "runtime_core/engine/ledger.py"
 _TAKE: Final = "        batch, self._queue = self._queue, []\n"
-_HAND_OUT: Final = "        for entry, after, _ in batch:\n            self._keep(entry)\n            after()\n"
+_EARLY: Final = "        for entry, after, _ in batch:\n            self._keep(entry)\n            after(entry)\n"
+_HAND_OUT: Final = (
+    "        for entry, (_, after, _) in zip(stored, batch, strict=True):\n"
+    "            self._keep(entry)\n"
+    "            after(entry)\n"
+)
 _HOST_TS: Final = "runtime_core/hosts/programs/run.mjs"
 _HOST_PY: Final = "runtime_core/hosts/programs/handler_host/run.py"
 _DRIVER: Final = "runtime_core/engine/driver.py"
@@ -270,9 +275,37 @@ MUTANTS: Final = {
         "a handler gets a result only when it is stored",
         (
             Cut(_LEDGER, f"take(), expired)\n{_HAND_OUT}", "take(), expired)\n"),
-            Cut(_LEDGER, _TAKE, f"{_TAKE}{_HAND_OUT}"),
+            Cut(_LEDGER, _TAKE, f"{_TAKE}{_EARLY}"),
         ),
         ("unit/engine/test_storing.py",),
+    ),
+    "store: with its entry": _mutant(
+        "a write of a store is made if, and only if, its call is recorded",
+        _DRIVER,
+        "if ready is not None and ready.prepare is not None:",
+        "if ready is not None and ready.prepare is not None and False:",
+        "unit/engine/test_stores.py::test_a_write_whose_entry_is_not_stored_is_not_made",
+    ),
+    "store: undone with its entry": _mutant(
+        "a write of a store that cannot be recorded is undone",
+        _WRITER,
+        "if jobs[0].error:\n                    rollback(db)",
+        'if jobs[0].error:\n                    db.execute("COMMIT")',
+        "unit/journal/test_documents.py::test_a_write_is_made_with_its_entry_or_not_at_all",
+    ),
+    "store: index": _mutant(
+        "a query finds what was written",
+        "runtime_core/journal/documents.py",
+        "    if added is not None and fields:\n",
+        "    if False and added is not None:\n",
+        "unit/journal/test_documents.py::test_what_is_stored_is_what_a_dictionary_would_hold",
+    ),
+    "store: newer ones stay": _mutant(
+        "an import replaces no document that was saved later",
+        "runtime_core/journal/documents.py",
+        '    db.execute("DELETE FROM temp.moved WHERE is_kept")\n',
+        "",
+        "unit/journal/test_documents.py::test_of_two_documents_with_one_key_the_one_saved_later_stays",
     ),
     "run: intent": _mutant(
         "a call that may not be repeated is noted before it is made",

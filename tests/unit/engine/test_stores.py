@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runtime_core.journal.base import Answer
+from runtime_core.journal.base import Answer, Claim
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import dumps
+from runtime_core.wire.runs import Entry
 from tests.unit.engine.workshop import Repo, bench, play
 
 PARCELS = {
@@ -276,6 +278,34 @@ return [said, (await ctx.callTool('store__parcels__get', {key: 'p1'})).weight];
             assert done["result"] == [{"stored": True, "key": "p1", "version": 1}, 12345678901234567000]
             document = await desk.runtime.document(repo.root, "parcels", "p1")
             assert document["document"]["version"] == 1
+
+    play(story())
+
+
+def test_a_write_whose_entry_is_not_stored_is_not_made(tmp_path: Path) -> None:
+    repo = shop(tmp_path / "repo")
+    code = """
+return await ctx.callTool('store__parcels__set', {key: 'p1', value: {parcel_id: 'p1', carrier: 'air', weight: 1}});
+"""
+    repo.durable("story", tools=TOOLS, ts=code)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            journal = desk.runtime._journal
+            append = journal.append
+
+            async def fail(claim: Claim, entries: Sequence[Entry], *more: Any, **named: Any) -> Sequence[Entry]:
+                if any(entry.name.startswith("store__") for entry in entries):
+                    raise RuntimeFault("data_folder_unusable", "the disk is full")
+                return await append(claim, entries, *more, **named)
+
+            journal.append = fail
+            assert (await desk.run("story", wait_s=5))["outcome"]["reason"] == "the disk is full"
+            assert (await desk.runtime.documents(repo.root, "parcels"))["total"] == 0
+            journal.append = append
+            (run,) = (await desk.runtime.runs(finished=None))["runs"]
+            await desk.until("run", session_id=run["session_id"], status="completed")
+            assert (await desk.runtime.document(repo.root, "parcels", "p1"))["document"]["version"] == 1
 
     play(story())
 

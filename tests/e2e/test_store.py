@@ -1,0 +1,52 @@
+"""The command that shows documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.driver import Desk
+from tests.unit.engine.test_stores import PARCELS, TOOLS
+from tests.unit.engine.workshop import Repo
+
+WRITE = """
+for (const [id, carrier] of [['p1', 'road'], ['p2', 'air'], ['p3', 'air']]) {
+  await ctx.callTool('store__parcels__set', {key: id, value: {parcel_id: id, carrier, weight: 1.5}});
+}
+"""
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    repo = Repo(tmp_path / "repo")
+    repo.file("amodal/stores/parcels.json", PARCELS)
+    repo.durable("fill", tools=TOOLS, ts=WRITE)
+    return repo.root
+
+
+def test_what_a_run_stored_can_be_looked_at(desk: Desk, repo: Path) -> None:
+    assert desk("run", repo, "fill").code == 0
+    assert desk("run", repo, "fill", "--scope", "s1").code == 0
+    stores = desk("store", repo)
+    assert stores.out.splitlines()[1].split() == ["parcels", "3", "{parcel_id}", "deletable"]
+    rows = desk("store", repo, "parcels").out.splitlines()
+    assert [row.split()[0] for row in rows[1:4]] == ["p3", "p2", "p1"]
+    assert rows[4] == "3 of 3 documents"
+    some = desk("store", repo, "parcels", "--where", '{"carrier": "air"}', "--limit", "1", "--json").json
+    assert ([one["key"] for one in some["documents"]], some["total"], some["hasMore"]) == (["p3"], 2, True)
+    one = desk("store", repo, "parcels", "p1", "--scope", "s1").out
+    assert one.startswith("p1: version 1, saved ")
+    assert '"weight": 1.5' in one
+    assert desk("list", "--runs", "--json").json["total"] == 2
+
+
+def test_what_is_not_there_is_named(desk: Desk, repo: Path) -> None:
+    for words, said in (
+        (("parcel",), 'Store "parcel" not found. The repository bench has: parcels.'),
+        (("parcels", "p9"), 'Document "p9" not found in store "parcels".'),
+        (("parcels", "--where", "{"), "Invalid filter JSON"),
+    ):
+        refused = desk("store", repo, *words)
+        assert (refused.code, refused.out) == (1, "")
+        assert said in refused.err
