@@ -14,7 +14,7 @@ from inbox_app.cli_session import DONE, say, say_json, settings
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
 from runtime_core.engine.definitions import Definitions
-from runtime_core.hosts.base import HandlerLoadError, HostRepo, HostUnavailable
+from runtime_core.hosts.base import DependenciesUnavailable, HandlerLoadError, HostRepo, HostUnavailable
 from runtime_core.hosts.sandbox import filters_calls, landlock_version, missing_borders
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.builtins import DEFAULT_TOOLS
@@ -83,6 +83,11 @@ async def _load_handler(hosts: HandlerHosts, repo: HostRepo, tool: Tool) -> Prob
         reason = " ".join(str(error).removeprefix(f"{tool.entry} cannot be loaded: ").split())
         message = f"The handler cannot be loaded: {reason}."
         return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, message, "Correct it there.")
+    except DependenciesUnavailable as error:
+        if error.code != "untrusted":
+            return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, str(error), "")
+        message = f"Its handler is not checked: the packages in {tool.dependencies} are installed when it first runs."
+        return Problem("warning", "READ_FAILED", tool.entry, message, "")
     except HostUnavailable as error:
         message = f"Handlers of this language are not checked here: {error}"
         return Problem("warning", "READ_FAILED", ".", message, "")

@@ -34,7 +34,7 @@ def needs(bundle: Bundle, *, local: bool = False) -> Sequence[str]:
 
 
 def _packages(bundle: Bundle) -> Iterator[str]:
-    """Code of others, fetched from a registry, that runs with its tool; npm and pip may run scripts of it."""
+    """Code of others, fetched from a registry. pip builds what comes as source, which runs code with your rights."""
     for file in bundle.packages:
         kind = "npm" if file.endswith(".json") else "Python"
         yield f"{kind} packages that are fetched from the network and installed: {file}"
