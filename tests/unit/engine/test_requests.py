@@ -1,0 +1,214 @@
+"""``ctx.request`` of handlers in both languages, and the tool ``request`` of durable tools (contract 3.2 and 5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime_core.wire.json import dumps, loads
+from tests.e2e.office import Office
+from tests.support.web import Says, Seen, Web, web_server
+from tests.unit.engine.workshop import Repo
+
+LANGUAGES = pytest.mark.parametrize("language", ["ts", "py"])
+SECRET = "t0p-s3cret"
+
+
+def _answer(seen: Seen) -> Says:
+    if seen.path.startswith("/api/missing"):
+        return Says({"reason": "no such ticket", "sent": seen.headers.get("authorization")}, status=404)
+    if seen.path.startswith("/api/text"):
+        return Says("plain words")
+    if seen.path.startswith("/api/big"):
+        return Says(b'{"id": 12345678901234567890123}', headers={"Content-Type": "application/json"})
+    body = loads(seen.body) if seen.body else None
+    return Says({"method": seen.method, "path": seen.path, "body": body, "key": seen.headers.get("idempotency-key")})
+
+
+ANY_TS = """
+try {
+  return { value: await ctx.request(...params.args) };
+} catch (error) {
+  return { name: error.name, code: error.code, message: error.message, status: error.status, body: error.body };
+}
+"""
+ANY_PY = """
+try:
+    return {"value": await ctx.request(*params["args"])}
+except Exception as error:
+    names = ("name", "code", "status", "body")
+    return {**{name: getattr(error, name, None) for name in names}, "message": str(error)}
+"""
+ONE_TS = "return await ctx.request('support-api', '/x', { method: 'POST', data: { a: 1 } });"
+ONE_PY = "return await ctx.request('support-api', '/x', method='POST', data={'a': 1})"
+CODE_TS = """
+export default {
+  id: 'NAME', EXPOSURE base: { name: 'NAME', description: 'Writes.', parametersJsonSchema: { type: 'object' } },
+  async handle(ctx) { return ctx.request('support-api', '/x', { method: 'PUT', data: ctx.input }); },
+};
+"""
+CODE_PY = """
+async def handle(ctx):
+    return await ctx.request('support-api', '/x', {'method': 'PUT', 'data': ctx.input})
+
+tool = {'id': 'NAME', EXPOSURE 'handle': handle,
+        'base': {'name': 'NAME', 'description': 'Writes.', 'parametersJsonSchema': {'type': 'object'}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def web() -> Generator[Web]:
+    with web_server(_answer) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Generator[Office]:
+    patch = pytest.MonkeyPatch()
+    patch.setenv("SUPPORT_TOKEN", SECRET)
+    repo = Repo(tmp_path_factory.mktemp("requests") / "repo")
+    spec = {"baseUrl": f"{web.url}/api", "auth": {"type": "bearer", "token": "env:SUPPORT_TOKEN"}}
+    repo.file("connections/support-api/spec.json", spec)
+    tenant = {"contextInjection": {"tenant": {"in": "query", "field": "tenant", "required": True}}}
+    repo.file("connections/of-tenants/spec.json", {"baseUrl": web.url, **tenant})
+    repo.file("connections/broken/spec.json", {"baseUrl": "env:NOT_SET_ANYWHERE"})
+    repo.tool("any_ts", ts=ANY_TS)
+    repo.tool("any_py", py=ANY_PY)
+    repo.tool("marked_ts", ts=ONE_TS, confirm=True)
+    repo.tool("marked_py", py=ONE_PY, confirm="review")
+    repo.tool("uncaught_ts", ts=ONE_TS)
+    repo.tool("uncaught_py", py=ONE_PY)
+    for name, exposure in (("guarded", "requires-confirmation"), ("gated", "operator-gated"), ("open", "open")):
+        ts = CODE_TS.replace("NAME", f"{name}_ts").replace("EXPOSURE", f"exposure: {{ kind: '{exposure}' }},")
+        py = CODE_PY.replace("NAME", f"{name}_py").replace("EXPOSURE", f"'exposure': {{'kind': '{exposure}'}},")
+        repo.file(f"amodal/tools/{name}-ts/tool.ts", ts)
+        repo.file(f"amodal/tools/{name}-py/tool.py", py)
+    repo.durable("durable_ts", ts="return await ctx.callTool('request', params);", tools=("request",))
+    repo.durable("durable_py", py="return await ctx.call_tool('request', params)", tools=("request",))
+    repo.tool("inline_ts", ts="return await ctx.callTool('request', params);", tools=("request", "any_ts"))
+    office = Office(repo, tmp_path_factory.mktemp("requests-data"))
+    yield office
+    office.close()
+    patch.undo()
+
+
+def _any(office: Office, language: str, *args: Any, **more: Any) -> Any:
+    return office.run(f"any_{language}", {"args": list(args)}, **more)["result"]
+
+
+@LANGUAGES
+def test_a_read_is_sent_and_its_json_comes_back(office: Office, web: Web, language: str) -> None:
+    got = _any(office, language, "support-api", "/tickets/T-1", {"params": {"full": True, "tags": ["a", "b"]}})
+    assert got["value"]["path"] == "/api/tickets/T-1?full=true&tags=a&tags=b"
+    assert web.last.headers["authorization"] == f"Bearer {SECRET}"
+    assert _any(office, language, "support-api", "text")["value"] == {"text": "plain words", "status": 200}
+
+
+def test_numbers_keep_their_digits_where_the_language_keeps_them(office: Office) -> None:
+    assert dumps(_any(office, "py", "support-api", "big")["value"]) == '{"id":12345678901234567890123}'
+
+
+@LANGUAGES
+def test_a_write_of_a_tool_that_may_only_read_never_leaves_the_machine(office: Office, web: Web, language: str) -> None:
+    before = len(web.seen)
+    for method in ("POST", "put", "PATCH", "DELETE"):
+        refused = _any(office, language, "support-api", "/x", {"method": method})
+        assert refused["code"] == "write-refused"
+        assert 'exposure: { kind: "requires-confirmation" }' in refused["message"]
+        assert '"confirm": true' in refused["message"]
+    assert _any(office, language, "support-api", "/x", {"intent": "write"})["code"] == "write-refused"
+    assert office.run(f"open_{language}", {})["outcome"]["kind"] == "failed"
+    assert "write-refused" in str(office.run(f"uncaught_{language}"))
+    assert len(web.seen) == before
+
+
+@LANGUAGES
+@pytest.mark.parametrize("name", ["marked", "guarded", "gated"])
+def test_a_marked_tool_may_write(office: Office, web: Web, language: str, name: str) -> None:
+    result = office.run(f"{name}_{language}", {"a": 1})["result"]
+    assert result["method"] == ("POST" if name == "marked" else "PUT")
+    assert result["body"] == {"a": 1}
+    assert web.last.json == {"a": 1}
+
+
+@LANGUAGES
+def test_a_post_may_be_declared_to_read(office: Office, language: str) -> None:
+    got = _any(office, language, "support-api", "/search", {"method": "POST", "data": {"q": 1}, "intent": "read"})
+    assert (got["value"]["method"], got["value"]["body"]) == ("POST", {"q": 1})
+
+
+@LANGUAGES
+def test_a_failure_has_status_and_body_and_no_secret(office: Office, language: str) -> None:
+    failed = _any(office, language, "support-api", "/missing")
+    assert (failed["name"], failed["code"], failed["status"]) == ("RequestError", "http-404", 404)
+    assert loads(failed["body"]) == {"reason": "no such ticket", "sent": "Bearer ***"}
+    assert "support-api" in failed["message"]
+    assert SECRET not in dumps(failed)
+
+
+@LANGUAGES
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["crm", "/x"], "connection-unknown", "it has: broken, of-tenants, support-api"),
+        (["broken", "/x"], "connection-unavailable", "NOT_SET_ANYWHERE"),
+        (["of-tenants", "/x"], "connection-unavailable", "'tenant'"),
+        (["support-api", "https://evil.example"], "invalid-params", "whole URL"),
+        (["support-api", "/../x"], "invalid-params", '".."'),
+        (["support-api"], "invalid-params", "ctx.request('crm', '/tickets')"),
+        ([], "invalid-params", "name of a connection"),
+        (["support-api", "/x", "POST"], "invalid-params", "options"),
+        (["support-api", "/x", {"method": "BREW"}], "invalid-params", "method"),
+        (["support-api", "/x", {"intent": "maybe"}], "invalid-params", "intent"),
+        (["support-api", "/x", {"params": [1]}], "invalid-params", "params"),
+        (["support-api", "/x", {"headers": {"a": None}}], "invalid-params", '"a"'),
+        (["support-api", "/x", {"timeout": 0}], "invalid-params", "timeout"),
+        (["support-api", "/x", {"body": {}}], "invalid-params", '"data"'),
+        (["support-api", "/x", {"data": {}}], "invalid-params", "GET takes no data"),
+    ],
+)
+def test_what_cannot_be_sent_says_why(
+    office: Office, web: Web, language: str, args: list[Any], code: str, words: str
+) -> None:
+    before = len(web.seen)
+    refused = _any(office, language, *args)
+    assert refused["code"] == code
+    assert words in refused["message"]
+    assert len(web.seen) == before
+
+
+@LANGUAGES
+def test_the_context_of_the_run_is_sent_where_the_connection_says(office: Office, web: Web, language: str) -> None:
+    _any(office, language, "of-tenants", "/x", context='{"tenant": "t&1"}')
+    assert web.last.path == "/x?tenant=t%261"
+
+
+@LANGUAGES
+def test_a_durable_tool_writes_through_the_tool_request_with_the_key_of_its_call(
+    office: Office, web: Web, language: str
+) -> None:
+    write = {"connection": "support-api", "method": "POST", "endpoint": "/x", "data": {"n": 1}, "intent": "write"}
+    reply = office.run(f"durable_{language}", write)
+    assert reply["result"]["status"] == 200
+    key = reply["result"]["data"]["key"]
+    assert key == f"{reply['sessionId']}/0"
+    read = {"connection": "support-api", "endpoint": "/missing"}
+    assert office.run(f"durable_{language}", read)["result"]["status"] == 404
+    refused = office.run(f"durable_{language}", {"connection": "crm", "endpoint": "/x"})["result"]
+    assert "no connection" in refused["error"]
+
+
+def test_an_inline_composite_may_not_use_the_tool_request(office: Office, web: Web) -> None:
+    before = len(web.seen)
+    reply = office.run("inline_ts", {"connection": "support-api", "endpoint": "/x"})
+    assert "confirmation-unsupported" in str(reply) or "so nobody can be asked" in str(reply)
+    assert len(web.seen) == before
+
+
+def test_no_file_of_the_data_folder_holds_the_credential(office: Office) -> None:
+    _any(office, "ts", "support-api", "/missing")
+    files = [path for path in Path(office.data).rglob("*") if path.is_file()]
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
