@@ -194,6 +194,8 @@ def _check_agent(agent: Agent, parts: Parts, known: Set[str], report: Report) ->
     file = f"agents/{agent.name}"
     for key, message, remedy in _agent_findings(agent, parts, known):
         report.warning(INVALID, file, message, remedy, key=key)
+        if report.is_full:
+            return
 
 
 def _agent_findings(agent: Agent, parts: Parts, known: Set[str]) -> Iterator[tuple[str, str, str]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 
 from runtime_core.repo.report import INVALID, Report
@@ -18,7 +19,12 @@ def check_links(root: Path, report: Report) -> None:
     unless a link leads there.
     """
     home = os.path.realpath(root)
-    for name in _links(home):
+    secret = _linked_secrets(home)
+    for name in _entries(home, secret):
+        if secret and not os.path.islink(os.path.join(home, name)):
+            message = "This is a hard link to a file with settings (.env) of the repository."
+            report.error(INVALID, name, message, "Remove it: handlers may not read those settings.")
+            continue
         target = os.path.realpath(os.path.join(home, name))
         if os.path.islink(target):
             report.error(INVALID, name, "This link leads to itself.", "Remove it.")
@@ -31,8 +37,18 @@ def check_links(root: Path, report: Report) -> None:
             )
 
 
-def _links(home: str) -> Iterator[str]:
-    """A folder is looked into once: under its own name first, under that of a link if there is no other way to it."""
+def _linked_secrets(home: str) -> Set[tuple[int, int]]:
+    """Device and number of the `.env` files at the top that have another name somewhere."""
+    with os.scandir(home) as entries:
+        found = [entry.stat(follow_symlinks=False) for entry in entries if entry.name.startswith(".env")]
+    return {(one.st_dev, one.st_ino) for one in found if one.st_nlink > 1 and stat.S_ISREG(one.st_mode)}
+
+
+def _entries(home: str, secret: Set[tuple[int, int]]) -> Iterator[str]:
+    """Links, and files that are among ``secret``.
+
+    A folder is looked into once: under its own name first, under that of a link if there is no other way to it.
+    """
     waiting, linked, seen = deque([""]), deque[str](), set[str]()
     while waiting or linked:
         folder = waiting.popleft() if waiting else linked.popleft()
@@ -49,8 +65,16 @@ def _links(home: str) -> Iterator[str]:
                     yield name
                     if os.path.isdir(entry.path):
                         linked.append(name)
-                elif entry.is_dir() and not _is_environment(name, entry.path):
-                    waiting.append(name)
+                elif entry.is_dir():
+                    if not _is_environment(name, entry.path):
+                        waiting.append(name)
+                elif secret and _identity(entry) in secret:
+                    yield name
+
+
+def _identity(entry: os.DirEntry[str]) -> tuple[int, int]:
+    found = entry.stat(follow_symlinks=False)
+    return found.st_dev, found.st_ino
 
 
 def _is_environment(name: str, path: str) -> bool:

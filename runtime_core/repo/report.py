@@ -19,7 +19,7 @@ READ_FAILED: Final = "READ_FAILED"
 
 
 PROBLEM_LIMIT: Final = 200
-"""More errors than that are not looked for, more warnings are only counted."""
+"""More errors than that are not looked for, more warnings are not listed."""
 IGNORED_LIMIT: Final = 200
 
 
@@ -46,11 +46,15 @@ class Report:
     def warning(self, code: str, file: str, message: str, remedy: str, **place: str | int | None) -> None:
         self._add("warning", code, file, message, remedy, place)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether further warnings would not be listed."""
+        return self._counts["warning"] > PROBLEM_LIMIT
+
     def close(self) -> None:
-        """Say how many warnings are not listed."""
-        left_out = self._counts["warning"] - PROBLEM_LIMIT
-        if left_out > 0:
-            self.problems.append(Problem("warning", INVALID, ".", f"{left_out} more warnings are not listed.", ""))
+        """Say that not every warning is listed."""
+        if self.is_full:
+            self.problems.append(Problem("warning", INVALID, ".", "There are more warnings than are listed.", ""))
 
     def ignore(self, path: str, reason: str) -> None:
         """Note a file or folder that is no item; folders end with a slash."""

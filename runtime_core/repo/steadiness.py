@@ -24,6 +24,8 @@ _UNSTEADY: Final = {
 }
 _CALLS: Final = frozenset(f"{owner}.{name}" for owner, names in _UNSTEADY.items() for name in names.split())
 _SETS: Final = "asyncio.wait"
+_SIZE_LIMIT: Final = 1024 * 1024
+"""Bytes; nobody writes more by hand, and reading it would take long."""
 
 
 def check_steadiness(root: Path, tools: Mapping[str, Tool], report: Report) -> None:
@@ -54,8 +56,10 @@ def _warn(report: Report, file: str, line: int, called: str) -> None:
 
 
 def _parsed(path: Path) -> ast.Module | None:
-    """None for what cannot be read as Python: that is found out, and reported, when it is loaded."""
+    """None for what cannot be read as Python, which is found out and reported when it is loaded, or is very large."""
     try:
+        if path.stat().st_size > _SIZE_LIMIT:
+            return None
         return ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return None
