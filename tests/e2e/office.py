@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Coroutine, Generator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,13 +23,13 @@ T = TypeVar("T")
 class Office:
     """``bench`` belongs to the loop: its coroutines are handed to `wait`."""
 
-    def __init__(self, repo: Repo, data: Path) -> None:
+    def __init__(self, repo: Repo, data: Path, model: str | None = None) -> None:
         self.repo = repo
         self.data = data
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        self.runtime = Runtime(data, execute=True)
+        self.runtime = Runtime(data, execute=True, model=model)
         self.wait(self.runtime.open())
         self.bench = self.wait(self._bench())
 
@@ -39,6 +41,19 @@ class Office:
 
     def run(self, tool: str, params: Any = None, **more: Any) -> dict[str, Any]:
         return self.wait(self.bench.run(tool, params, **more))
+
+    def begin(self, tool: str, params: Any = None, **more: Any) -> Future[dict[str, Any]]:
+        """Start a tool without waiting for its end."""
+        return asyncio.run_coroutine_threadsafe(self.bench.run(tool, params, **more), self._loop)
+
+    def pending(self) -> dict[str, Any]:
+        """The one question that waits, once there is one."""
+        end = time.monotonic() + 15
+        while not (found := self.wait(self.runtime.pending(who="ann"))["approvals"]):
+            assert time.monotonic() < end, "nothing was asked"
+            self.wait(asyncio.sleep(0.01))
+        (pause,) = found
+        return pause
 
     def parked(self, tool: str, params: Any = None, **more: Any) -> str:
         """The session of a new run that waits for an answer."""
@@ -72,8 +87,8 @@ class Office:
 
 
 @contextmanager
-def office(repo: Repo, data: Path) -> Generator[Office]:
-    opened = Office(repo, data)
+def office(repo: Repo, data: Path, *, model: str | None = None) -> Generator[Office]:
+    opened = Office(repo, data, model)
     try:
         yield opened
     finally:

@@ -33,6 +33,13 @@ class Repo:
         root.mkdir(parents=True, exist_ok=True)
         self._write("amodal.json", {"name": "bench", "version": "1.0.0", **manifest})
 
+    @classmethod
+    def at(cls, root: Path) -> Repo:
+        """One that is there already; nothing is written."""
+        repo = cls.__new__(cls)
+        repo.root = root
+        return repo
+
     def tool(
         self,
         name: str,

@@ -1,0 +1,2 @@
+collect_ignore_glob = ["fixtures/*"]
+"""Agent repositories hold tests of their own."""
