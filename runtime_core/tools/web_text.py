@@ -86,7 +86,8 @@ def _article(html: str) -> str:
         text = text or _lines(_parsed(html))  # too little of it looks like an article
     except failures as error:
         raise NoText(f"cannot be read as a page: {error}") from None
-    return f"{title}\n\n{text}" if title and title != "[no-title]" else text
+    is_told = title in ("", "[no-title]") or text.startswith(f"{title}\n")
+    return text if is_told else f"{title}\n\n{text}"
 
 
 def _parsed(html: str) -> Any:
@@ -97,13 +98,21 @@ def _parsed(html: str) -> Any:
 
 
 def _lines(root: Any) -> str:
+    """Every block on a line of its own; what is laid out by hand (``pre``) keeps its lines and indentation."""
     pieces: list[str] = []
+    depth = 0
     for event, element in import_module("lxml.etree").iterwalk(root, ("start", "end", "comment", "pi")):
+        if element.tag == "pre":
+            depth += 1 if event == "start" else -1
         if element.tag in _BLOCKS:
             pieces.append("\n")
         elif event == "start" and element.tag in ("td", "th"):
             pieces.append(" ")
         text = (None if element.tag in _UNSEEN else element.text) if event == "start" else element.tail
-        pieces.append(re.sub(r"\s+", " ", text or ""))
-    lines = (re.sub(r" +", " ", line).strip() for line in "".join(pieces).split("\n"))
+        pieces.append(_laid_out(text or "") if depth else re.sub(r"\s+", " ", text or ""))
+    lines = (re.sub(r" +", " ", line).strip(" ").replace("\xa0", " ").rstrip() for line in "".join(pieces).split("\n"))
     return "\n".join(line for line in lines if line)
+
+
+def _laid_out(text: str) -> str:
+    return text.expandtabs(4).replace(" ", "\xa0")

@@ -397,6 +397,26 @@ def test_text_and_json_are_given_as_they_are(google: Server, site: Server, body:
     assert Desk(google.url).fetch(site.url)["content"] == body.decode()
 
 
+def test_lists_tables_and_code_of_a_page_are_kept(google: Server, site: Server) -> None:
+    rows = "".join(f"<tr><td>Dock {name}<td>5:00, or later on Sundays</tr>" for name in "ABCDEF")
+    site.answer = lambda _: page(
+        f"<html><head><title>Docks</title></head><body><main><h1>Docks</h1><p>{PARAGRAPH * 3}</p>"
+        "<ul><li>Call <code>open()</code> first, and wait for it.<li>Then call <b>close()</b>, whatever came.</ul>"
+        f"<pre>for dock in docks:\n    dock.open(\n\tname)</pre><p>{PARAGRAPH * 3}</p>"
+        f"<table><tr><th>Dock<th>Opens</tr>{rows}</table><p>{PARAGRAPH * 3}</p></main></body></html>"
+    )
+    lines = Desk(google.url).fetch(site.url)["content"].split("\n")
+    assert lines[0] == "Docks"
+    assert lines.count("Docks") == 1
+    for line in (
+        "Call open() first, and wait for it.",
+        "Then call close(), whatever came.",
+        "Dock A 5:00, or later on Sundays",
+    ):
+        assert line in lines
+    assert lines[lines.index("for dock in docks:") :][:3] == ["for dock in docks:", "    dock.open(", "    name)"]
+
+
 @pytest.mark.parametrize("media", ["image/png", "application/pdf", "application/octet-stream", "video/mp4"])
 def test_other_kinds_are_refused(google: Server, site: Server, media: str) -> None:
     site.answer = lambda _: page(b"\0\1", media)
