@@ -71,7 +71,7 @@ def load_connections(root: Path, report: Report, known: Known) -> Mapping[str, C
 
 
 def _load(root: Path, name: str, folder: str, report: Report, known: Known) -> Connection:
-    part = PartReport(report)
+    part = PartReport(report, "The connection cannot be used.")
     if not _NAME.match(name):
         remedy = "Rename the folder: letters, digits, _ and -."
         part.error(INVALID, folder, f'"{name}" cannot be the name of a connection.', remedy)
@@ -101,7 +101,7 @@ def _spec(root: Path, name: str, report: Report, known: Known) -> Mapping[str, A
         _check_address(file, spec, report)
     needed = file.value if file.value.get("protocol", "rest") in ("rest", "mcp") else {}  # drivers do without
     for key, variable in unset_names(needed, known):
-        message = f"{variable} is not set, so the connection cannot be used."
+        message = f"{variable} is not set."
         remedy = f"Set the environment variable {variable}, or store it: operator-inbox secret set {variable}."
         report.error(ENV_NOT_SET, name, message, remedy, **file.place(key))
     secrets = list(literal_secrets(file.value))

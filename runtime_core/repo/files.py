@@ -118,7 +118,7 @@ def validate(model: type[M], file: JsonFile, report: Report) -> M | None:
     except ValidationError as error:
         for problem in error.errors(include_url=False, include_input=False):
             key = _json_key(file.value, problem["loc"])
-            remedy = _remedy(model, problem["loc"])
+            remedy = _remedy(model, problem["loc"]) or "Correct it."
             place = file.place(key)
             if problem["type"] == "missing":
                 place["key"] = show_key((*file.prefix, *problem["loc"]))

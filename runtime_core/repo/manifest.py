@@ -139,7 +139,7 @@ def _filled(file: JsonFile, known: Known, report: Report) -> dict[str, Any]:
             problem = (INVALID, "A secret must not stand in a file of the repository", remedy)
             _switch_off(file, filled, key, _optional_block(key) or key, problem, report)
     for block, model in _parts(filled):
-        part = PartReport(report)
+        part = PartReport(report, f"{show_key(block)} is switched off.")
         holder = _at(filled, block)
         if not isinstance(holder, dict):
             problem = (INVALID, "This should be an object", "Correct it, or take it out.")

@@ -92,16 +92,18 @@ class Report:
 class PartReport(Report):
     """The problems of a part that the rest does without: none of them stops the bundle.
 
-    ``failure`` is the first one that leaves the part out, with its file and key and what to do.
+    ``consequence`` is said with each one that leaves the part out; ``failure`` is the first of them, with its file and
+    key and what to do.
     """
 
-    def __init__(self, whole: Report) -> None:
+    def __init__(self, whole: Report, consequence: str) -> None:
         super().__init__()
         self._whole = whole
+        self._consequence = consequence
         self.failure: str | None = None
 
     def error(self, code: str, file: str, message: str, remedy: str, **place: str | int | None) -> None:
-        self._whole.warning(code, file, message, remedy, **place)
+        self._whole.warning(code, file, f"{message} {self._consequence}", remedy, **place)
         key = f" [{place['key']}]" if place.get("key") else ""
         self.failure = self.failure or printable(f"{file}{key}: {message} {remedy}".rstrip())
 

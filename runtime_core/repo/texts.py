@@ -13,6 +13,7 @@ from runtime_core.repo.frontmatter import FrontMatterError, split_front_matter
 from runtime_core.repo.items import files_of_kind, folders_of
 from runtime_core.repo.report import NOT_FOUND, PARSE_FAILED, PartReport, Report
 
+_LEFT_OUT: Final = "It is left out."
 _HEADING: Final = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*$")
 _TRIGGER: Final = re.compile(r"\**Trigger:?\**:?\s*(.+)$", re.IGNORECASE)
 _SCHEDULE: Final = re.compile(r"\**Schedule:?\**:?\s*(.+)$", re.IGNORECASE)
@@ -22,7 +23,7 @@ def load_documents(root: Path, kind: str, report: Report) -> Mapping[str, Docume
     """``kind`` is ``knowledge`` or ``evals``. One that cannot be read is left out with a warning."""
     found: dict[str, Document] = {}
     for name, file in files_of_kind(root, kind, (".md",), report).items():
-        text = read_text(root, file, PartReport(report))
+        text = read_text(root, file, PartReport(report, _LEFT_OUT))
         if text is not None:
             title = _first_heading(text) or name
             found[name] = Document(name, title.removeprefix("Eval:").strip() if kind == "evals" else title, file)
@@ -33,7 +34,7 @@ def load_skills(root: Path, report: Report) -> Mapping[str, Skill]:
     found: dict[str, Skill] = {}
     for name, folder in folders_of(root, "skills", report).items():
         file = f"{folder}/SKILL.md"
-        part = PartReport(report)
+        part = PartReport(report, _LEFT_OUT)
         if not (root / file).is_file():
             part.error(NOT_FOUND, file, "The skill has no text.", "Write it into this file, or remove the folder.")
             continue
@@ -47,7 +48,7 @@ def load_skills(root: Path, report: Report) -> Mapping[str, Skill]:
 def load_automations(root: Path, report: Report) -> Mapping[str, Automation]:
     found: dict[str, Automation] = {}
     for name, file in files_of_kind(root, "automations", (".json", ".md"), report).items():
-        settings = _automation(root, file, PartReport(report))
+        settings = _automation(root, file, PartReport(report, _LEFT_OUT))
         if settings is not None:
             found[name] = Automation(name, file, settings)
     return found

@@ -87,3 +87,73 @@ def test_hidden_folders_and_files_are_no_agents(repository: Repository) -> None:
     bundle = load_bundle(repository.root)
     assert set(bundle.agents) == {"checker"}
     assert bundle.problems == ()
+
+
+def test_all_keys(repository: Repository) -> None:
+    repository.store("parcels")
+    repository.connection("crm")
+    repository.write("skills/triage/SKILL.md", "# Skill: Triage\n")
+    repository.write(
+        "amodal.json", {"name": "x", "version": "1", "mcp": {"servers": {"docs": {"url": "https://d.example"}}}}
+    )
+    repository.agent(
+        "default",
+        stores={"parcels": "rw"},
+        connections=["crm"],
+        skills=["triage"],
+        mcp=["docs"],
+        maxDepth=3,
+        targetOutputMin=50,
+        targetOutputMax=2000,
+        modelTier="simple",
+    )
+    bundle = load_bundle(repository.root)
+    assert bundle.problems == ()
+    agent = bundle.agents["default"]
+    assert (agent.stores, agent.connections, agent.skills, agent.mcp) == (
+        {"parcels": "rw"},
+        ("crm",),
+        ("triage",),
+        ("docs",),
+    )
+    assert (agent.max_depth, agent.model_tier) == (3, "simple")
+    assert (agent.target_output_min, agent.target_output_max) == (50, 2000)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("stores", {"parcels": "r"}),
+        ("maxDepth", 5),
+        ("targetOutputMin", 49),
+        ("modelTier", "best"),
+        ("mcp", "docs"),
+    ],
+)
+def test_values_out_of_range_are_errors(repository: Repository, field: str, value: object) -> None:
+    repository.agent("default", **{field: value})
+    assert (repository.only_error().key or "").startswith(field)
+
+
+def test_the_older_form_with_headings(repository: Repository) -> None:
+    repository.tool("ship")
+    repository.agent(
+        "checker",
+        "# Agent: The checker\n\nIt is\nstrict.\n\n## Config\ntools: [ship]\ntimeout: 5\n\n"
+        "## Prompt\nYou check.\n\n## How\nSo.\n",
+    )
+    agent = load_bundle(repository.root).agents["checker"]
+    assert (agent.display_name, agent.description) == ("The checker", "It is strict.")
+    assert (agent.tools, agent.timeout_s) == (("ship",), 5.0)
+    assert agent.prompt == "You check.\n\n## How\nSo."
+
+
+def test_headings_without_a_prompt_below_one_are_the_prompt(repository: Repository) -> None:
+    prompt = "# Agent: The checker\n\nYou check.\n"
+    repository.agent("checker", prompt)
+    assert load_bundle(repository.root).agents["checker"].prompt == prompt
+
+
+def test_a_wrong_value_below_a_heading_is_named_with_its_line(repository: Repository) -> None:
+    repository.agent("checker", "# Agent: x\n\n## Config\ntools: [a]\nsome: {\nodd line\n## Prompt\nYou.\n")
+    assert repository.only_error().line == 6

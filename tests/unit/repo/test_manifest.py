@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,3 +125,44 @@ def test_a_huge_definition_is_refused_with_the_limit(repository: Repository) -> 
     problem = repository.only_error()
     assert problem.file == "amodal/tools/big/tool.json"
     assert "1,048,576" in problem.message
+
+
+def test_whoever_runs_it_says_where_names_are_looked_up(repository: Repository) -> None:
+    repository.write("amodal.json", {"name": "x", "version": "1", "stores": {"postgresUrl": "env:IN_KEYCHAIN"}})
+    bundle = load_bundle(repository.root, known={"IN_KEYCHAIN"}.__contains__)
+    assert bundle.problems == ()
+    assert bundle.manifest["stores"] == {"postgresUrl": "env:IN_KEYCHAIN"}
+
+
+@pytest.mark.parametrize(
+    ("part", "key"),
+    [
+        ({"webTools": {"provider": "google", "apiKey": "sk-77"}}, "webTools.apiKey"),
+        ({"webTools": {"provider": "bing", "apiKey": "env:SET"}}, "webTools.provider"),
+        ({"webTools": {"provider": "google"}}, "webTools.apiKey"),
+        ({"webTools": []}, "webTools"),
+        (
+            {"mcp": {"servers": {"docs": {"url": "https://d.example", "headers": {"X-Token": "sk-77"}}}}},
+            "mcp.servers.docs.headers.X-Token",
+        ),
+        ({"mcp": {"servers": {"docs": {"command": "d", "env": {"A": "env:UNSET"}}}}}, "mcp.servers.docs.env.A"),
+        ({"mcp": {"servers": {"docs": {"args": [1]}}}}, "mcp.servers.docs.args[0]"),
+        ({"mcp": {"servers": {"docs": {}}}}, "mcp.servers.docs"),
+        ({"models": {"main": {"provider": "x", "model": "y", "credentials": "sk-77"}}}, "models.main.credentials"),
+    ],
+)
+def test_what_cannot_be_used_is_switched_off(repository: Repository, part: dict[str, Any], key: str) -> None:
+    repository.write("amodal.json", {"name": "x", "version": "1", **part})
+    bundle = load_bundle(repository.root, known={"SET"}.__contains__)
+    assert [(problem.severity, problem.key) for problem in bundle.problems] == [("warning", key)]
+    assert all(problem.remedy for problem in bundle.problems)
+    assert "sk-77" not in repr(bundle)
+    assert "google" not in repr(bundle.manifest)
+    assert "docs" not in repr(bundle.manifest)
+
+
+def test_a_secret_elsewhere_is_left_out(repository: Repository) -> None:
+    repository.write("amodal.json", {"name": "x", "version": "1", "platform": {"projectId": "p", "apiKey": "sk-77"}})
+    bundle = load_bundle(repository.root)
+    assert bundle.manifest["platform"] == {"projectId": "p"}
+    assert [problem.key for problem in bundle.problems] == ["platform.apiKey"]
