@@ -172,7 +172,8 @@ def find(db: Connection, partition: Partition, query: StoreQuery) -> Found:
             matching.sort(key=lambda pair: pair[0], reverse=query.sort.startswith("-"))
         ids, total = [at for _, at in matching[query.offset : query.offset + query.limit]], len(matching)
     else:
-        total = db.execute(f"SELECT count(*) {source}", given).fetchone()[0]
+        count = f"SELECT count(*) {source}" if values else "SELECT documents FROM store_part WHERE id = ?"
+        total = db.execute(count, given).fetchone()[0]
         page = f"SELECT at.document {source} ORDER BY at.document DESC LIMIT ? OFFSET ?"
         ids = [row[0] for row in db.execute(page, (*given, query.limit, query.offset)).fetchall()]
     rows = (db.execute(f"{_DOCUMENT} id = ?", (at,)).fetchone() for at in ids)
