@@ -15,6 +15,7 @@ from runtime_core.wire.json import JsonText, dumps
 
 RESULT_LIMIT: Final = 1024 * 1024
 """Characters of one result."""
+ERROR_LIMIT: Final = 10_000
 
 _Key = tuple[Path, str, str]
 
@@ -47,17 +48,20 @@ class McpServers:
         """What a tool returns: its structured content, else its text, else its parts. Raises `McpUnavailable` and,
         also if the tool says that it failed, `McpFailed`.
         """
+        session = await self._session(bundle, server)
         try:
             try:
-                result = await (await self._session(bundle, server)).call(tool, arguments)
+                result = await session.call(tool, arguments)
             except McpForgotten:
-                result = await (await self._session(bundle, server)).call(tool, arguments)
+                session = await self._session(bundle, server)
+                result = await session.call(tool, arguments)
         except McpFailed as failed:
             raise McpFailed(f'The MCP server "{server.name}" failed at {tool.original}: {failed}.') from None
         parts = [_part(block) for block in result.content]
         if result.is_error:
-            raise McpFailed(_texts(parts) or f"{tool.original} failed and does not say why.")
-        text = dumps(_value(result.structured_content, parts))
+            said = session.without_secrets(_texts(parts))[:ERROR_LIMIT]
+            raise McpFailed(said or f"{tool.original} failed and does not say why.")
+        text = session.without_secrets(dumps(_value(result.structured_content, parts)))
         if len(text) > RESULT_LIMIT:
             raise McpFailed(f"The result of {tool.original} is larger than {RESULT_LIMIT // 1024} KB; ask for less.")
         return text

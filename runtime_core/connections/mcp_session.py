@@ -59,6 +59,7 @@ class McpSession:
         self._server = server
         self._secrets = secrets
         self._folder = folder
+        self._hidden: set[str] = set()
         self._values: set[str] = set()
         self._process: StdioServer | None = None
         self._client: Any = None
@@ -248,12 +249,16 @@ class McpSession:
 
     def _filled(self, key: str, value: str) -> str:
         found = filled(self._server, key, value, self._secrets)
-        if found != value or key.startswith(("env.", "headers.")):
-            self._values.add(found)
+        if found != value:
+            (self._hidden if key.startswith(("env.", "headers.")) else self._values).add(found)
         return found
 
+    def without_secrets(self, text: str) -> str:
+        """What the server said, without the secrets that it was given."""
+        return masked(text, self._hidden)
+
     def _masked(self, text: str) -> str:
-        return masked(text, self._values)[:_MESSAGE_LIMIT]
+        return masked(text, self._hidden | self._values)[:_MESSAGE_LIMIT]
 
     def _rest(self) -> None:
         if self._idle is not None:

@@ -235,7 +235,7 @@ def test_a_document_of_another_system_is_fetched_once_and_there_offline(tmp_path
         assert isinstance(refused, ToolFailed)
         assert refused.code == "invalid-params"
     [offline] = Desk(tmp_path, spec).play(("discover", {"query": "shipments"}))
-    assert len(offline["operations"]) == 5
+    assert len(offline["operations"]) == 4
 
 
 def test_a_fetched_document_may_not_say_where_credentials_go(tmp_path: Path) -> None:
