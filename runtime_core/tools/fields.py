@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from runtime_core.repo.position import show_key
-from runtime_core.wire.json import JsonValue, Number, dumps
+from runtime_core.wire.json import JsonValue, dumps
 from runtime_core.wire.runs import instant
 from runtime_core.wire.stores import found_by
 
@@ -114,8 +114,8 @@ def _shown(value: JsonValue) -> str:
 
 def _as_key(value: JsonValue) -> str:
     """As JavaScript writes it into a text, but with all digits of a whole number."""
-    if isinstance(value, Number) and value.is_integer() and abs(value) < _WHOLE:
-        return str(int(value))
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < _WHOLE else float.__repr__(value)
     if isinstance(value, str):
         return value
     return "" if value is None else dumps(value)
