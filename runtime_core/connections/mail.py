@@ -97,8 +97,8 @@ def _body(message: EmailMessage) -> str | None:
     part = message.get_body(("plain", "html"))
     if part is None:
         return None
-    content: Any = cast("EmailMessage", part).get_content()
-    return _Words.of(content) if part.get_content_type() == "text/html" else str(content)
+    content = str(cast("EmailMessage", part).get_content()).replace("\r\n", "\n")
+    return _Words.of(content) if part.get_content_type() == "text/html" else content
 
 
 class _Words(HTMLParser):
