@@ -12,6 +12,7 @@ import logging
 import re
 import sys
 from collections.abc import Iterable
+from html.parser import HTMLParser
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +42,7 @@ def unused() -> list[str]:
     finder: Any = Vulture(ignore_names=SWITCHES, ignore_decorators=CALLED_BY_DECORATOR)
     finder.scavenge([str(ROOT / folder) for folder in PRODUCT])
     overrides = _public(_classes(QtCore, QtGui, QtNetwork, QtSvg, QtWidgets)) | _public(_protocols())
-    overrides |= _public([logging.Handler, SourceFileLoader])
+    overrides |= _public([logging.Handler, SourceFileLoader, HTMLParser])
     found = finder.get_unused_code(min_confidence=60)
     kept = overrides | _names_in_tests(item.name for item in found if item.typ == "property")
     return [_line(item) for item in found if item.name not in kept and not _is_shape(item)]
