@@ -10,6 +10,16 @@ from typing import Any
 
 import pytest
 
+from runtime_core.engine.calls import effect_of
+from runtime_core.engine.frames import Origin
+from runtime_core.hosts.base import HandlerCall
+from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.repo.bundle import Agent, Bundle, Store
+from runtime_core.tools.base import Toolbox
+from runtime_core.tools.chat import ChatTools
+from runtime_core.tools.documents import Documents
+from runtime_core.tools.knowledge import KnowledgeTools
+from runtime_core.tools.stores import StoreTools
 from tests.unit.engine.workshop import Bench, Repo, bench, play
 
 PARCELS = {
@@ -115,6 +125,24 @@ def test_a_hook_blocks_what_a_model_writes_but_not_what_handlers_do(
     log = (tmp_path / "data/logs/handlers.log").read_text()
     assert log.count("review/clerk/hook guard log preToolUse p1") == 2
     assert "assign/" not in log
+
+
+def test_a_hook_that_was_edited_is_asked_as_it_is_now(repo: Repo, tmp_path: Path) -> None:
+    block = "export const createHook = () => ({ run: () => ({ action: 'block', reason: 'as it was' }) });"
+    hook(repo, "ts", block)
+    repo.agent("clerk", tools=["echo"])
+    repo.tool("echo", ts="return 1;")
+    repo.tool("top", ts="return await ctx.callSubagent('clerk', 'Go');", agents=("clerk",))
+    model = repo.script(selects("clerk", "Go", "echo", {}, repeat=True), says("clerk"))
+
+    async def story(desk: Bench) -> None:
+        assert "as it was" in (await desk.run("top"))["result"]
+        hook(repo, "ts", block.replace("as it was", "as it is now"))
+        assert "as it is now" in (await desk.run("top"))["result"]
+        hook(repo, "ts", block.replace("'block'", "'allow'"))
+        assert (await desk.run("top"))["result"] == '{"result":1}'
+
+    on(repo, tmp_path / "data", story, model=model)
 
 
 LOOKS = """
@@ -338,3 +366,26 @@ return [asked.ask_id, shown, code];
     assert (choice["type"], choice["ask_id"], choice["question"]) == ("ask_choice", ask, "Go?")
     assert [option["value"] for option in choice["options"]] == ["y", "n"]
     assert widget == {"type": "widget", "widget_type": "chart", "data": [1, 2]}
+
+
+def test_a_specialist_only_reads_if_all_do_whom_it_may_send(tmp_path: Path) -> None:
+    agents = {
+        "asker": Agent("asker", "", "", "", ("ask_choice", "call_subagent"), ("reader",)),
+        "reader": Agent("reader", "", "", "", None, ("asker",), stores={"parcels": "read"}),
+        "boss": Agent("boss", "", "", "", ("call_subagent",), ("asker", "writer")),
+        "writer": Agent("writer", "", "", "", (), stores={"parcels": "rw"}),
+    }
+    stores = {"parcels": Store("parcels", "", "{id}", {})}
+    bundle = Bundle(tmp_path, "bench", "1", "r1", {}, agents, {}, stores=stores)
+
+    async def effects() -> dict[str, str]:
+        journal = await SqliteJournal.open(tmp_path / "runtime.db")
+        toolbox = Toolbox((ChatTools(), KnowledgeTools(), StoreTools(Documents(journal))))
+        nothing: Any = None
+        origin = Origin(bundle, nothing, "run", "", "", nothing, nothing, toolbox)
+        calls = {name: HandlerCall(0, "subagent", name, "", '["Go"]') for name in agents}
+        found = {name: str(effect_of(origin, call)) for name, call in calls.items()}
+        await journal.close()
+        return found
+
+    assert play(effects()) == {"asker": "read", "reader": "read", "boss": "once", "writer": "once"}
