@@ -78,7 +78,7 @@ class Executor:
                 await self._upkeep.part()
 
     async def recover(self, wait_s: float) -> int:
-        """Resume the runs a dead process left and wait until they park or end; how many there were."""
+        """Resume the runs a dead process left and wait until they park, end or ask a person; how many there were."""
         self._willing = True
         if not self._lock.held:
             return 0
@@ -89,7 +89,7 @@ class Executor:
             if time.monotonic() >= deadline:
                 break
             try:
-                await self._settle(run_id, deadline)
+                await self._settle_or_ask(run_id, deadline)
             except RuntimeFault as fault:
                 log.warning("%s was not resumed: %s", run_id, fault.message)
         return len(left)
@@ -102,6 +102,17 @@ class Executor:
         self._willing = True
         self.pulse.kick()
         return await self._settle(run_id, None if wait_s is None else time.monotonic() + wait_s)
+
+    async def _settle_or_ask(self, run_id: str, deadline: float) -> None:
+        """As `_settle`, but no longer than until a model of the run waits for a person."""
+        settling = asyncio.get_running_loop().create_task(self._settle(run_id, deadline))
+        try:
+            while not settling.done() and not self._engine.is_asking(run_id):
+                await asyncio.wait({settling}, timeout=PULSE_S)
+            if settling.done():
+                settling.result()
+        finally:
+            settling.cancel()
 
     async def _settle(self, run_id: str, deadline: float | None) -> RunRow:
         is_held_up = False

@@ -179,6 +179,10 @@ class Engine:
         """The tools of the runs that are being advanced; may be asked from any thread."""
         return [driver.tool for driver in list(self._drivers.values())]
 
+    def is_asking(self, run_id: str) -> bool:
+        """Whether a model of the run waits for a person."""
+        return self._gates.is_asking(run_id)
+
     def cancel(self, run_id: str) -> None:
         """Abort the leg of a run that was cancelled in the journal."""
         driver = self._drivers.get(run_id)

@@ -50,7 +50,13 @@ class Gates:
     rest: Callable[[], Awaitable[None]]
     is_stopped: bool = False
     """The process ends: gates are left to the next one."""
+    _waiting: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """The gates that models wait for in this process, by the run of the model."""
     _leaving: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+    def is_asking(self, run_id: str) -> bool:
+        """Whether a model of this run waits for a person."""
+        return run_id in self._waiting.values()
 
     async def ask(self, order: Order, parent: str | None, new: NewGate) -> JsonText:
         """Have a person decide about a call in the run ``parent``, and have it made. Raises `CallFailed`."""
@@ -68,11 +74,13 @@ class Gates:
                 await self.advance(run_id)
                 raise _left_to_an_operator(order, run_id)
             with standing_still():
-                run = await self._followed(run_id)
+                run = await self._followed(run_id, parent)
         except asyncio.CancelledError:
             if order.kind == "confirm" and not self.is_stopped:
                 self._withdraw(run_id, row.created_by)
             raise
+        finally:
+            self._waiting.pop(run_id, None)
         return _result(order, run, await self._question(run_id))
 
     async def tidy(self, run_id: str) -> None:
@@ -84,7 +92,7 @@ class Gates:
         done = [slot(entry.path, entry.n) for entry in await self.journal.load(run_id) if entry.state != "started"]
         is_over = run is None or run.status in FINISHED
         for gate in waiting:
-            if (is_over or _covers(done, Order.of(gate.params).at)) and await self._is_asking(gate.id):
+            if (is_over or _covers(done, Order.of(gate.params).at)) and await self._is_unanswered(gate.id):
                 self._withdraw(gate.id, gate.created_by)
 
     async def _known(self, order: Order, parent: str | None) -> RunRow | None:
@@ -98,19 +106,20 @@ class Gates:
                 continue
             if (before.kind, before.tool, before.arguments) == (order.kind, order.tool, order.arguments):
                 found = gate
-            elif _may_wait(gate) and await self._is_asking(gate.id):
+            elif _may_wait(gate) and await self._is_unanswered(gate.id):
                 self._withdraw(gate.id, gate.created_by)
         return found
 
-    async def _followed(self, run_id: str) -> RunRow:
+    async def _followed(self, run_id: str, parent: str | None) -> RunRow:
         """The gate when it has ended, or waits for something else than the answer of a person to its question."""
         while True:
             run = await self.journal.run(run_id)
             assert run is not None
             if run.status in _MOVING:
                 run = await self.advance(run_id)
-            is_asking = run.status == "awaiting-input" and await self._is_asking(run_id)
-            if run.status not in _MOVING and not is_asking:
+            if run.status == "awaiting-input" and await self._is_unanswered(run_id):
+                self._waiting[run_id] = parent
+            elif run.status not in _MOVING:
                 return run
             if self.is_stopped:
                 raise asyncio.CancelledError
@@ -119,7 +128,7 @@ class Gates:
     async def _question(self, run_id: str) -> PauseRow | None:
         return next((pause for pause in await self.journal.pauses(run_id) if pause.slot == _SLOT), None)
 
-    async def _is_asking(self, run_id: str) -> bool:
+    async def _is_unanswered(self, run_id: str) -> bool:
         """Nobody has answered yet."""
         question = await self._question(run_id)
         return question is None or question.outcome is None

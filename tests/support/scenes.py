@@ -163,6 +163,27 @@ def several() -> Pause:
     )
 
 
+def gate() -> Pause:
+    """A model wants to call a guarded tool."""
+    return pause(
+        23,
+        kind="approval",
+        tool="send_refund",
+        title='The agent "Refund desk" wants to call send_refund',
+        question="Pay the customer back?",
+        context={
+            "tool": "send_refund",
+            "arguments": {"order": 3544790567247868102, "amount": 120.5, "note": "Damaged on arrival"},
+            "agent": "refund-desk",
+            "called_by": ["handle_return", "refund-desk"],
+        },
+        path=("handle_return", "refund-desk"),
+        asked_at=NOW - 20,
+        expires_at=NOW + 280,
+        on_expire="fail",
+    )
+
+
 def decided() -> RunDetail:
     """A run with every way a question can end, and with warnings."""
     of = run(

@@ -169,6 +169,12 @@ async def _one(theme: Theme, asked: Pause) -> Stage:
     return await stage(theme, FakeGateway([asked, *scenes.waiting()[2:6]]))
 
 
+async def gate(theme: Theme) -> Stage:
+    scene = await _one(theme, scenes.gate())
+    await scene.settle(ARMED_S)
+    return scene
+
+
 async def attention(theme: Theme) -> Stage:
     """A result is written in place of the one that was lost."""
     scene = await _one(theme, scenes.attention())
@@ -255,6 +261,7 @@ SCENES: dict[str, Callable[[Theme], Awaitable[Stage]]] = {
     "tree": tree,
     "held": held,
     "attention": attention,
+    "gate": gate,
     "several": several,
     "voted": voted,
     "expired": expired,

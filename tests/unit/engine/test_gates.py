@@ -275,7 +275,7 @@ def test_a_tool_that_fails_when_it_was_allowed_is_no_denial(tmp_path: Path) -> N
 def test_nobody_is_asked_about_a_call_of_a_person_or_of_code(tmp_path: Path, language: str) -> None:
     repo, data = _repo(tmp_path, language), tmp_path / "data"
     code = {"ts": "return await ctx.callTool('pay', params);", "py": "return await ctx.call_tool('pay', params)"}
-    repo.durable("by_code", tools=("pay",), **{language: code[language]})
+    repo.durable("by_code", tools=("pay",), **{language: code[language]})  # pyright: ignore[reportArgumentType]
 
     async def story() -> None:
         async with bench(repo, data) as on:
@@ -288,7 +288,7 @@ def test_nobody_is_asked_about_a_call_of_a_person_or_of_code(tmp_path: Path, lan
 
 def test_a_model_in_a_tool_that_is_not_durable_waits_as_well(tmp_path: Path, language: str) -> None:
     repo, data = _repo(tmp_path, language), tmp_path / "data"
-    repo.tool("inline", agents=("desk",), timeout=1500, **{language: _ASK[language]})
+    repo.tool("inline", agents=("desk",), timeout=1500, **{language: _ASK[language]})  # pyright: ignore[reportArgumentType]
 
     async def story() -> None:
         async with bench(repo, data) as on:
