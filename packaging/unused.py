@@ -32,6 +32,8 @@ SWITCHES = [
     "submodule_search_locations",
     "__*__",
     "aborted",
+    "agent_name",
+    "tool_name",
     "_*_task",
 ]
 # Modules that spell out what a file or a message may hold, read yet or not.

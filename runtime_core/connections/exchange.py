@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -89,6 +90,8 @@ def _certificates() -> ssl.SSLContext:
 def _new_client() -> httpx.AsyncClient:
     import httpx
 
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)  # below that they tell whole addresses, keys included
     no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
     return httpx.AsyncClient(
         verify=_certificates(),
