@@ -6,7 +6,6 @@ Registries, credentials and proxies are those of the user, whose settings nobody
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import signal
@@ -20,6 +19,7 @@ from typing import Any, Final, cast
 from runtime_core.hosts.base import Language
 from runtime_core.hosts.deno import find_deno
 from runtime_core.hosts.sandbox import boxed
+from runtime_core.wire.json import JsonError, dumps, loads
 
 TIMEOUT_S: Final = 300.0
 NPM_FOLDER: Final = "node_modules"
@@ -66,8 +66,8 @@ def staged(language: Language, contents: Mapping[str, bytes]) -> dict[str, bytes
         asks = any(line.strip() and not line.lstrip().startswith("#") for line in lines)
         return dict(contents) if asks else {}
     try:
-        manifest: Any = json.loads(contents["package.json"].decode("utf-8-sig"))
-    except ValueError as error:
+        manifest: Any = loads(contents["package.json"])
+    except JsonError as error:
         raise ValueError(f"is not valid JSON: {error}") from None
     if not isinstance(manifest, dict):
         raise ValueError("has to hold an object")
@@ -77,7 +77,7 @@ def staged(language: Language, contents: Mapping[str, bytes]) -> dict[str, bytes
             raise ValueError(f"is wrong: {key} has to be an object of names and versions")
     if not any(key in asked for key in _INSTALLED_KEYS):
         return {}
-    return {**contents, "package.json": json.dumps(asked, sort_keys=True).encode()}
+    return {**contents, "package.json": dumps(asked).encode()}
 
 
 async def install(language: Language, contents: Mapping[str, bytes], stage: Path) -> None:
@@ -200,7 +200,8 @@ def _failure(language: Language, output: str) -> InstallationFailed:
 
 def _check_npm(work: Path, contents: Mapping[str, bytes]) -> None:
     """What is no package of a registry (a path, a git address) is passed over by Deno without a word."""
-    wanted: dict[str, Any] = json.loads(contents["package.json"]).get("dependencies", {})
+    manifest: Any = loads(contents["package.json"])
+    wanted: dict[str, Any] = manifest.get("dependencies", {})
     missing = [name for name in wanted if not (work / NPM_FOLDER / name).is_dir()]
     if missing:
         asked = ", ".join(f"{name} ({wanted[name]})" for name in missing)
