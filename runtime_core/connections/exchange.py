@@ -77,7 +77,12 @@ class Exchanges:
     async def _opened(self) -> httpx.AsyncClient:
         if self._client is None:
             self._client = asyncio.create_task(asyncio.to_thread(_new_client), name="open the HTTP client")
-        return await asyncio.shield(self._client)
+        try:
+            return await asyncio.shield(self._client)
+        except (OSError, ValueError) as error:  # certificates or a proxy that the environment names
+            self._client = None
+            reason = f"cannot be asked: requests cannot be sent from here ({error}). Check SSL_CERT_FILE and the proxies"
+            raise ExchangeFailed("unreachable", reason, is_sent=False) from None
 
 
 @cache
@@ -153,7 +158,7 @@ def _failure(error: httpx.HTTPError) -> ExchangeFailed:
         return ExchangeFailed("timeout", "did not answer in time")
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
         return ExchangeFailed(
-            "unreachable", "closed the connection before it had answered; the request may have arrived"
+            "unreachable", "broke off, or answered what is no HTTP; the request may have arrived"
         )
     if isinstance(error, httpx.DecodingError):
         return ExchangeFailed("unreachable", "sent an answer that cannot be unpacked")

@@ -30,8 +30,8 @@ _TEXTS: Final = ("surface", "entities", "rules")
 class Auth(BaseModel):
     model_config = _FIELDS
 
-    type: Literal["bearer", "api_key", "oauth2", "basic", "header"] = Field(
-        description="Write bearer, api_key, oauth2, basic or header as the type."
+    type: Literal["bearer", "api_key", "oauth2", "basic", "header", "none"] = Field(
+        description="Write bearer, api_key, oauth2, basic, header or none as the type."
     )
     token: str | None = Field(None, description='Write "env:NAME", or leave it out.')
     header: str | None = Field(None, description="Name the header, or leave it out.")
