@@ -11,6 +11,7 @@ from typing import Any
 
 from inbox_app.cli_check_text import lines, problem_lines
 from inbox_app.cli_session import DONE, say, say_json, settings
+from inbox_app.desktop.secrets import Keychain
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
 from runtime_core.engine.definitions import Definitions
@@ -54,7 +55,7 @@ async def _read(root: Path) -> tuple[Bundle, list[Problem]]:
     with tempfile.TemporaryDirectory(prefix="operator-inbox-") as cache:
         hosts = HandlerHosts(Path(cache))
         try:
-            bundle = await Definitions(hosts).load(root)
+            bundle = await Definitions(hosts, Keychain()).load(root)
             return bundle, await _load_handlers(bundle, hosts)
         finally:
             await hosts.close()
@@ -62,7 +63,10 @@ async def _read(root: Path) -> tuple[Bundle, list[Problem]]:
 
 def _for_whoever_checks(problem: Problem) -> Problem:
     """A definition in code that cannot be read leaves out only what it defines; whoever checks wants it put right."""
-    return replace(problem, severity="error") if problem.code == PARSE_FAILED and problem.remedy else problem
+    is_code = problem.file.endswith((".ts", ".py"))
+    return (
+        replace(problem, severity="error") if problem.code == PARSE_FAILED and problem.remedy and is_code else problem
+    )
 
 
 async def _load_handlers(bundle: Bundle, hosts: HandlerHosts) -> list[Problem]:

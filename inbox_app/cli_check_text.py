@@ -20,6 +20,9 @@ def lines(bundle: Bundle, needed: Sequence[str], hints: Sequence[str], problems:
     tools, agents = bundle.tools.values(), bundle.agents.values()
     yield from _table(["TOOL", "RUNS", "LANGUAGE", "DEFINED", "STARTS", "FOR MODELS"], map(_tool, tools))
     yield from _lists("TOOL REACHES", ((tool.name, reach(tool.name, bundle)) for tool in tools))
+    if bundle.stores or bundle.connections:
+        yield ""
+        yield "Handlers that are not durable may also use ctx.store and ctx.request with every store and connection."
     for agent in agents:
         yield from _lists(f"AGENT {visible(agent.name)}", _agent(agent, bundle))
     yield from _table(["STORE", "KEY", "FIELDS", "REMOVABLE", "FOUND BY"], map(_store, bundle.stores.values()))

@@ -5,13 +5,8 @@ Numbers are compared as they are written, not as floats. A schema never makes an
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 from functools import cache
 from itertools import islice
 from typing import Any, Final, Protocol, cast
@@ -22,9 +17,10 @@ from referencing import Registry, Resource
 from referencing.exceptions import NoSuchResource, Unresolvable
 from referencing.jsonschema import DRAFT202012, SchemaRegistry
 
+from runtime_core.repo.keywords import as_written, show, with_exact_numbers, within
 from runtime_core.repo.position import show_key
 from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_javascript
-from runtime_core.wire.json import JsonError, JsonText, JsonValue, Number, dumps, loads
+from runtime_core.wire.json import JsonError, JsonText, JsonValue, loads
 
 Key = tuple[str | int, ...]
 
@@ -73,8 +69,8 @@ def check_value(schema: Mapping[str, Any], value: JsonValue, *, what: str, whose
     ``what`` and ``whose`` are what the sentence calls the value and the schema.
     """
     try:
-        with _within(CHECK_S):
-            error = next(_compiled(schema).iter_errors(_exact(value)), None)
+        with within(CHECK_S):
+            error = next(_compiled(schema).iter_errors(as_written(value)), None)
     except TimeoutError:
         return f"{what} cannot be checked against {whose} within {CHECK_S:g} s"
     except RecursionError:
@@ -86,10 +82,10 @@ def check_value(schema: Mapping[str, Any], value: JsonValue, *, what: str, whose
 
 def check_schema(schema: Mapping[str, Any]) -> list[SchemaProblem]:
     """Everything wrong with a schema itself."""
-    exact = _exact(schema)
+    exact = as_written(schema)
     try:
         checker = _meta_checker(_dialect(exact))
-        with _within(SCHEMA_S):
+        with within(SCHEMA_S):
             problems = [
                 SchemaProblem(tuple(error.absolute_path), _schema_sentence(error))
                 for error in islice(checker.iter_errors(exact), _PROBLEMS)
@@ -110,165 +106,13 @@ def _compiled(schema: Mapping[str, Any]) -> Any:
     """The validator of a schema, made once; the entry holds the schema, so its id stays taken."""
     entry = _compiled_schemas.get(id(schema))
     if entry is None:
-        exact = _exact(schema)
-        keywords = _with_exact_numbers(_dialect(exact), without=_unchecked(exact))
+        exact = as_written(schema)
+        keywords = with_exact_numbers(_dialect(exact), without=_unchecked(exact))
         entry = (schema, keywords(exact, registry=_registry(exact)))
         if len(_compiled_schemas) >= _CACHE_SIZE:
             _compiled_schemas.clear()
         _compiled_schemas[id(schema)] = entry
     return entry[1]
-
-
-# --- numbers -----------------------------------------------------------------------------------------------------
-
-
-class _ExactNumber(Decimal):
-    """A decimal that shows the digits it was written with."""
-
-    text: str
-
-    def __new__(cls, text: str) -> _ExactNumber:
-        self = super().__new__(cls, text)
-        self.text = text
-        return self
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def _exact(value: Any) -> Any:
-    if isinstance(value, Number):
-        try:
-            return _ExactNumber(value.text)
-        except InvalidOperation:  # an exponent beyond what decimals hold: infinity or zero will do
-            return value
-    if isinstance(value, Mapping):
-        return {key: _exact(item) for key, item in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_exact(item) for item in cast("list[Any]", value)]
-    return value
-
-
-def _is_number(_: Any, value: Any) -> bool:
-    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-
-
-def _is_integer(_: Any, value: Any) -> bool:
-    if isinstance(value, Decimal):
-        return value == value.to_integral_value()
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _multiple_of(_validator: Any, step: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    if not _is_number(None, value) or value == 0:
-        return
-    if isinstance(value, float) or abs(Decimal(value).adjusted()) > 1000:
-        yield ValidationError(f"{value!r} is too large or too small to be checked against multipleOf {step!r}")
-    elif (Fraction(value) / Fraction(step)).denominator != 1:
-        yield ValidationError(f"{value!r} is not a multiple of {step!r}")
-
-
-def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    if not isinstance(value, str):
-        return
-    if _fits(pattern, value) is False:
-        yield ValidationError(f"{dumps(value)} does not match {pattern}")
-
-
-def _fits(pattern: str, text: str) -> bool | None:
-    """None for a pattern that is not checked."""
-    try:
-        return compile_javascript(pattern).search(text, timeout=_left_s()) is not None
-    except (UnsupportedPattern, BrokenPattern):
-        return None
-
-
-def _pattern_properties(validator: Any, patterns: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    for pattern, subschema in patterns.items() if isinstance(value, dict) else ():
-        for name, item in cast("dict[str, Any]", value).items():
-            if _fits(pattern, name):
-                yield from validator.descend(item, subschema, path=name, schema_path=pattern)
-
-
-def _additional_properties(validator: Any, allowed: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
-    if not isinstance(value, dict):
-        return
-    named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    for name, item in cast("dict[str, Any]", value).items():
-        if name in named or any(_fits(pattern, name) is not False for pattern in patterns):
-            continue
-        if allowed is False:
-            yield ValidationError(f"Additional properties are not allowed ({name!r} was unexpected)")
-        else:
-            yield from validator.descend(item, allowed, path=name)
-
-
-def _unique_items(_validator: Any, wanted: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    if wanted and isinstance(value, list):
-        items = cast("list[Any]", value)
-        if len(set(map(_identity, items))) < len(items):
-            yield ValidationError(f"{_show(items)} has non-unique elements")
-
-
-def _identity(value: Any) -> object:
-    """Equal for values that are the same in JSON Schema: 1 and 1.0 are, 1 and true are not."""
-    if isinstance(value, dict):
-        return "object", frozenset((name, _identity(item)) for name, item in cast("dict[str, Any]", value).items())
-    if isinstance(value, list):
-        return "array", tuple(map(_identity, cast("list[Any]", value)))
-    return (bool, value) if isinstance(value, bool) else value
-
-
-_OWN_KEYWORDS: Final[Mapping[str, Callable[..., Any]]] = {
-    "additionalProperties": _additional_properties,
-    "multipleOf": _multiple_of,
-    "pattern": _pattern,
-    "patternProperties": _pattern_properties,
-    "uniqueItems": _unique_items,
-}
-
-
-@cache
-def _with_exact_numbers(dialect: Any, without: str | None = None) -> Any:
-    checker = dialect.TYPE_CHECKER.redefine_many({"number": _is_number, "integer": _is_integer})
-    extend: Any = cast("Any", validators).extend
-    known: Mapping[str, Callable[..., Any]] = dialect.VALIDATORS
-    keywords = {name: _bounded(_OWN_KEYWORDS.get(name, check)) for name, check in known.items()}
-    if without is not None:
-        keywords[without] = lambda *_: ()
-    return extend(dialect, keywords, type_checker=checker)
-
-
-# --- time --------------------------------------------------------------------------------------------------------
-
-_until: ContextVar[float] = ContextVar("_until")
-
-
-@contextmanager
-def _within(seconds: float) -> Generator[None]:
-    token = _until.set(time.monotonic() + seconds)
-    try:
-        yield
-    finally:
-        _until.reset(token)
-
-
-def _left_s() -> float:
-    """Raises `TimeoutError` when nothing is left."""
-    left = _until.get() - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
-
-
-def _bounded(check: Callable[..., Any]) -> Callable[..., Any]:
-    """References may multiply the work of a schema without end, so every keyword looks at the clock."""
-
-    def bounded(*given: Any) -> Iterator[ValidationError]:
-        _left_s()
-        yield from check(*given) or ()
-
-    return bounded
 
 
 # --- the schema itself -------------------------------------------------------------------------------------------
@@ -285,7 +129,7 @@ def _dialect(schema: Mapping[str, Any]) -> Any:
 
 @cache
 def _meta_checker(dialect: Any) -> Any:
-    return _with_exact_numbers(_dialect(dialect.META_SCHEMA))(dialect.META_SCHEMA)
+    return with_exact_numbers(_dialect(dialect.META_SCHEMA))(dialect.META_SCHEMA)
 
 
 def _no_retrieval(uri: str) -> Any:
@@ -365,7 +209,7 @@ def _children(node: Any) -> Iterator[tuple[str | int, Any]]:
 
 def _schema_sentence(error: ValidationError) -> str:
     if error.absolute_path and error.absolute_path[-1] == "type" and error.validator == "anyOf":
-        return f"{_show(error.instance)} is no type; use string, number, integer, boolean, object, array or null"
+        return f"{show(error.instance)} is no type; use string, number, integer, boolean, object, array or null"
     return _sentence(error, path=False)
 
 
@@ -381,25 +225,9 @@ def _message(error: ValidationError) -> str:
     wanted: Any = error.validator_value
     if error.validator == "type":
         kinds = cast("list[str]", wanted) if isinstance(wanted, list) else [str(wanted)]
-        return f"{_show(error.instance)} should be {' or '.join(kinds)}"
+        return f"{show(error.instance)} should be {' or '.join(kinds)}"
     if error.validator == "enum":
-        return f"{_show(error.instance)} should be one of {', '.join(map(_show, wanted))}"
+        return f"{show(error.instance)} should be one of {', '.join(map(show, wanted))}"
     if error.validator == "const":
-        return f"{_show(error.instance)} should be {_show(wanted)}"
+        return f"{show(error.instance)} should be {show(wanted)}"
     return error.message
-
-
-def _show(value: Any) -> str:
-    text = _show_exact(value)
-    return text if len(text) <= 80 else text[:80] + "…"
-
-
-def _show_exact(value: Any) -> str:
-    if isinstance(value, _ExactNumber):
-        return value.text
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        return "{" + ", ".join(f"{dumps(key)}: {_show_exact(item)}" for key, item in items) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_show_exact, cast("list[Any]", value))) + "]"
-    return dumps(value)

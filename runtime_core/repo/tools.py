@@ -8,7 +8,7 @@ needs it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, cast
@@ -19,12 +19,14 @@ from runtime_core.repo.definitions import LANGUAGES, NOT_READ, TOOLS, Described,
 from runtime_core.repo.files import DEFINITION_LIMIT, JsonFile, Key, items_of, read_json, read_text, validate
 from runtime_core.repo.items import folders_of, note_extra
 from runtime_core.repo.params import check_schema
+from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_javascript
 from runtime_core.repo.report import INVALID, NOT_FOUND, Report, report_unread
 from runtime_core.repo.toolfile import ToolFile
 
 SHORTEST_TIMEOUT_MS: Final = 50
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+_FLAGS: Final = frozenset("dgimsuvy")
 _CODE_ID = re.compile(r"""(?:^|[\s{,(])["']?id["']?\s*[:=]\s*["']([A-Za-z0-9_-]+)["']""")
 _WRITE_TOOL: Final = {
     ".ts": "Write: export default { id, exposure, base, async handle(ctx) { … } }.",
@@ -277,7 +279,7 @@ def _check_definition(name: str, file: JsonFile, report: Report) -> None:
     _check_parameters(file, file.value.get("parameters"), ("parameters",), report)
     for number, trigger in enumerate(items_of(file.value.get("triggers"))):
         if isinstance(trigger, dict):
-            _check_trigger(file, number, cast("dict[str, Any]", trigger).get("kind"), report)
+            _check_trigger(file, number, cast("dict[str, Any]", trigger), report)
     for ignored in ("enabled", "llm_callable"):
         if ignored in file.value:
             report.warning(
@@ -312,8 +314,8 @@ def _check_timeout(file: JsonFile, timeout_ms: float, report: Report) -> None:
         )
 
 
-def _check_trigger(file: JsonFile, number: int, kind: object, report: Report) -> None:
-    place = file.place(("triggers", number, "kind"))
+def _check_trigger(file: JsonFile, number: int, trigger: Mapping[str, Any], report: Report) -> None:
+    kind, place = trigger.get("kind"), file.place(("triggers", number, "kind"))
     if kind == "schedule":
         report.warning(INVALID, file.name, "Schedule triggers never fire.", "Use an automation instead.", **place)
     elif isinstance(kind, str) and kind not in ("invoke", "regex"):
@@ -324,6 +326,23 @@ def _check_trigger(file: JsonFile, number: int, kind: object, report: Report) ->
             'Use "invoke" or "regex".',
             **place,
         )
+    elif kind == "regex":
+        for key, problem in _pattern_problems(trigger):
+            message = f"This regex trigger never fires: {problem}."
+            remedy = "Write a JavaScript regular expression without slashes, and flags such as i."
+            report.warning(INVALID, file.name, message, remedy, **file.place(("triggers", number, key)))
+
+
+def _pattern_problems(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    pattern, flags = trigger.get("pattern"), trigger.get("flags", "")
+    if isinstance(flags, str) and (set(flags) - _FLAGS or len(set(flags)) < len(flags)):
+        yield "flags", f'"{flags}" is no set of flags'
+    try:
+        compile_javascript(pattern if isinstance(pattern, str) else "")
+    except BrokenPattern as error:
+        yield "pattern", str(error)
+    except UnsupportedPattern:
+        yield "pattern", "it is written in a way that only JavaScript understands"
 
 
 def _tool(name: str, entry: str, file: JsonFile, parsed: ToolFile) -> Tool:
