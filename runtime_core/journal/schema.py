@@ -330,8 +330,8 @@ CHEAP_BYTES: Final = 64 * 1024 * 1024
 def migrate(db: Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Bring the file to the newest format and prove that it can be written. Raises `RuntimeFault`.
 
-    Each migration is one transaction; before the first one on a file with data a copy is put beside it. A small file
-    from the time before files could shrink is made to.
+    All migrations are one transaction; before it a copy of a file with data is put beside it. A small file from the
+    time before files could shrink is made to.
     """
     newest = len(migrations)
     try:
@@ -340,8 +340,8 @@ def migrate(db: Connection, path: Path, migrations: Sequence[Migration] = MIGRAT
         rollback(db)
         if 0 < found < newest:
             _copy(db, path, found)
-        for number in range(found + 1, newest + 1):
-            _apply(db, path, number, migrations)
+        if found < newest:
+            _apply(db, path, migrations)
         if 0 < found < newest and path.stat().st_size <= CHEAP_BYTES:
             with suppress(DriverError):  # somebody reads it, or there is no room: it works as it is
                 make_shrinkable(db)
@@ -413,11 +413,12 @@ def _remove(unfinished: Path) -> None:
         unfinished.with_name(name).unlink(missing_ok=True)
 
 
-def _apply(db: Connection, path: Path, number: int, migrations: Sequence[Migration]) -> None:
+def _apply(db: Connection, path: Path, migrations: Sequence[Migration]) -> None:
     from sqlite_utils import Database  # slow to import and needed only once in the life of a file
 
     db.execute("BEGIN IMMEDIATE")
-    if _format(db, path, len(migrations)) < number:  # another process may have been faster
-        migrations[number - 1](Database(db, execute_plugins=False))
-        db.execute(f"PRAGMA user_version={number}")
+    found = _format(db, path, len(migrations))  # another process may have been faster
+    for migration in migrations[found:]:
+        migration(Database(db, execute_plugins=False))
+    db.execute(f"PRAGMA user_version={len(migrations)}")
     db.execute("COMMIT")

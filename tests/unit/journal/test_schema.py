@@ -12,8 +12,10 @@ from runtime_core.journal.driver import connect, pragma
 from runtime_core.journal.schema import MIGRATIONS, migrate
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.stores import Partition, StoreQuery, StoreWrite
 from tests.unit.journal.stories import answered, claimed, parked, play
 
+PARCELS = Partition("/repo", "", "parcels")
 GOLDEN = Path(__file__).parents[2] / "fixtures" / "golden"
 
 
@@ -66,7 +68,8 @@ def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("golden", sorted(GOLDEN.glob("v*.db")), ids=lambda path: path.name)
 def test_files_of_every_format_open_and_go_on(golden: Path, tmp_path: Path) -> None:
-    """Each holds: a finished run, one parked on two questions, a sleeping one, an interrupted call, a large value."""
+    """Each holds: a finished run, one parked on two questions, a sleeping one, an interrupted call, a large value;
+    from the third on documents and a note as well."""
     shutil.copy(golden, tmp_path / "runtime.db")
 
     async def story(journal: SqliteJournal) -> None:
@@ -85,6 +88,12 @@ def test_files_of_every_format_open_and_go_on(golden: Path, tmp_path: Path) -> N
         assert await journal.wake_due(100.0) == ["dur_sleeping"]
         assert [span.slot for span in await journal.spans("dur_finished")] == ["", "0"]
         assert len(await journal.events(0)) > 6
+        if golden.stem >= "v3":
+            found = await journal.documents(PARCELS, StoreQuery({"carrier": "road"}, indexed=("carrier",)))
+            assert [(one.key, one.version, len(one.payload) > 70_000) for one in found.documents] == [("p1", 2, True)]
+            assert [note.text for note in await journal.notes("/repo", "")] == ["likes short answers"]
+        await journal.write_documents([StoreWrite(PARCELS, "p3", "{}", ("carrier",))])
+        assert (await journal.documents(PARCELS, StoreQuery())).documents[0].key == "p3"
 
     play(tmp_path, story)
 
