@@ -81,7 +81,7 @@ class Exchanges:
             return await asyncio.shield(self._client)
         except (OSError, ValueError) as error:  # certificates or a proxy that the environment names
             self._client = None
-            reason = f"cannot be asked: requests cannot be sent from here ({error}). Check SSL_CERT_FILE and the proxies"
+            reason = f"cannot be asked: requests cannot be sent from here ({type(error).__name__}). Check the variables SSL_CERT_FILE and HTTPS_PROXY"
             raise ExchangeFailed("unreachable", reason, is_sent=False) from None
 
 
@@ -157,9 +157,7 @@ def _failure(error: httpx.HTTPError) -> ExchangeFailed:
     if isinstance(error, httpx.TimeoutException):
         return ExchangeFailed("timeout", "did not answer in time")
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
-        return ExchangeFailed(
-            "unreachable", "broke off, or answered what is no HTTP; the request may have arrived"
-        )
+        return ExchangeFailed("unreachable", "broke off, or answered what is no HTTP; the request may have arrived")
     if isinstance(error, httpx.DecodingError):
         return ExchangeFailed("unreachable", "sent an answer that cannot be unpacked")
     return ExchangeFailed("unreachable", f"could not be asked ({type(error).__name__})")

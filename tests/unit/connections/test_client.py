@@ -446,8 +446,8 @@ def test_a_server_without_tls_is_named_as_that() -> None:
 
 
 @contextmanager
-def _slammed() -> Generator[str]:
-    """A server that hangs up as soon as it was asked."""
+def _slammed(says: bytes = b"") -> Generator[str]:
+    """A server that hangs up as soon as it was asked, after these words."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -457,6 +457,7 @@ def _slammed() -> Generator[str]:
                 return
             with client:
                 client.recv(65536)
+                client.sendall(says)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
@@ -557,3 +558,26 @@ def test_an_unavailable_connection_says_why() -> None:
 
     failed = failure(replace(connection("http://x"), unavailable="its policy.json is broken."), Request("/x"))
     assert failed.message == 'The connection "support-api" cannot be used: its policy.json is broken.'
+
+
+def test_a_proxy_that_is_none_is_named_and_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "gopher://proxy")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with web_server() as web:
+
+        async def twice(connections: Connections) -> str:
+            with pytest.raises(RequestFailed) as caught:
+                await connections.send(connection(web.url), Request("/x"), Someone())
+            monkeypatch.delenv("HTTP_PROXY")
+            await connections.send(connection(web.url), Request("/x"), Someone())
+            return caught.value.message
+
+        assert "requests cannot be sent from here" in with_connections(twice)
+
+
+def test_what_is_no_http_is_named_as_that() -> None:
+    with _slammed(b"220 smtp.example ready\r\n") as url:
+        failed = failure(connection(url), Request("/x"))
+    assert "no HTTP" in failed.message

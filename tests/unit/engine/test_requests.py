@@ -75,6 +75,16 @@ def office(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Generator[Offi
     tenant = {"contextInjection": {"tenant": {"in": "query", "field": "tenant", "required": True}}}
     repo.file("connections/of-tenants/spec.json", {"baseUrl": web.url, **tenant})
     repo.file("connections/broken/spec.json", {"baseUrl": "env:NOT_SET_ANYWHERE"})
+    repo.agent("free", tools=["request"])
+    repo.agent("bound", tools=["request"], connections=["of-tenants"])
+    ask = {"name": "request", "args": {"connection": "support-api", "endpoint": "/missing"}}
+    replies = [{"agent": agent, "match": "^Ask", "tool_calls": [ask], "repeat": True} for agent in ("free", "bound")]
+    repo.script(*replies, {"text": "{{last_tool_result}}", "repeat": True})
+    repo.file(
+        "amodal.json",
+        {"name": "r", "version": "1", "models": {"main": {"provider": "scripted", "model": "script.json"}}},
+    )
+    repo.tool("sends", ts="return ctx.callSubagent(params.agent, 'Ask.');", agents=("free", "bound"))
     repo.tool("any_ts", ts=ANY_TS)
     repo.tool("any_py", py=ANY_PY)
     repo.tool("marked_ts", ts=ONE_TS, confirm=True)
@@ -205,6 +215,16 @@ def test_an_inline_composite_may_not_use_the_tool_request(office: Office, web: W
     before = len(web.seen)
     reply = office.run("inline_ts", {"connection": "support-api", "endpoint": "/x"})
     assert "confirmation-unsupported" in str(reply) or "so nobody can be asked" in str(reply)
+    assert len(web.seen) == before
+
+
+def test_a_model_sees_status_and_body_and_only_the_connections_of_its_agent(office: Office, web: Web) -> None:
+    seen = loads(office.run("sends", {"agent": "free"})["result"])
+    assert seen == {"status": 404, "data": {"reason": "no such ticket", "sent": "Bearer ***"}}
+    before = len(web.seen)
+    refused = loads(office.run("sends", {"agent": "bound"})["result"])
+    assert isinstance(refused, dict)
+    assert 'may not use the connection "support-api"' in str(refused["error"])
     assert len(web.seen) == before
 
 
