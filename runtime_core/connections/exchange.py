@@ -81,8 +81,9 @@ class Exchanges:
             return await asyncio.shield(self._client)
         except (OSError, ValueError) as error:  # certificates or a proxy that the environment names
             self._client = None
-            reason = f"cannot be asked: requests cannot be sent from here ({type(error).__name__}). Check the variables SSL_CERT_FILE and HTTPS_PROXY"
-            raise ExchangeFailed("unreachable", reason, is_sent=False) from None
+            reason = f"cannot be asked: requests cannot be sent from here ({type(error).__name__})"
+            remedy = "Check the environment variables SSL_CERT_FILE and HTTPS_PROXY"
+            raise ExchangeFailed("unreachable", f"{reason}. {remedy}", is_sent=False) from None
 
 
 @cache
