@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -148,3 +149,83 @@ def test_a_folder_that_is_no_repository_is_named(desk: Desk, tmp_path: Path) -> 
         assert refused.code == 1
         assert str(path) in refused.err
         assert refused.out.startswith("error: ")
+
+
+@pytest.fixture
+def depot(tmp_path: Path) -> Path:
+    """A repository with one of everything; its connection says a secret."""
+    files = {
+        "amodal.json": {"name": "depot", "version": "1", "mcp": {"servers": {"docs": {"command": "docs-server"}}}},
+        "amodal/stores/parcels.json": {"key": "{id}", "schema": {"id": {"type": "string"}}, "indexed": ["id"]},
+        "connections/crm/spec.json": {"baseUrl": "https://crm.example", "headers": {"X-Api-Key": "sk-77"}},
+        "connections/erp/spec.json": {"baseUrl": "https://erp.example"},
+        "connections/erp/policy.json": {"endpoints": {"POST /orders": {"confirm": True}}},
+        "hooks/guard/hook.json": {"points": ["preToolUse"], "failPolicy": "closed", "priority": 5},
+        "automations/morning.json": {"title": "Morning", "prompt": "Look."},
+        "amodal/tools/book/tool.json": {
+            "description": "Books.",
+            "uses": {"tools": ["store__parcels__set", "crm__list"]},
+        },
+        "agents/clerk/agent.json": {"tools": ["book"], "stores": {"parcels": "read"}, "connections": ["erp"]},
+    }
+    texts = {
+        "amodal/tools/book/handler.ts": "export default async () => ({});\n",
+        "amodal/knowledge/docks.md": "# Docks\n",
+        "skills/loading/SKILL.md": "# Skill: Loading\n",
+        "hooks/guard/index.mjs": "export function createHook() { return { run: () => ({ action: 'allow' }) }; }\n",
+        "agents/clerk/AGENT.md": "You are a clerk.\n",
+        "evals/late.md": "# Eval: Late\n",
+        "pages/index.json": "{}",
+    }
+    for name, content in (*files.items(), *texts.items()):
+        path = tmp_path / "depot" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return tmp_path / "depot"
+
+
+def test_everything_of_a_repository_is_described(desk: Desk, depot: Path) -> None:
+    document = desk("check", depot, "--json").json
+    assert document["ok"] is True
+    (book,) = document["tools"]
+    assert book["reach"] == ["crm__list", "store__parcels__set"]
+    (clerk,) = document["agents"]
+    assert clerk["reach"] == [
+        *("book", "connection:erp", "crm__list"),
+        *(f"store__parcels__{verb}" for verb in ("get", "list", "query", "set")),
+    ]
+    assert [store["indexed"] for store in document["stores"]] == [["id"]]
+    assert [(one["name"], one["endpoints"]) for one in document["connections"]] == [
+        ("crm", []),
+        ("erp", ["POST /orders"]),
+    ]
+    assert "sk-77" not in json.dumps(document)
+    assert "X-Api-Key" in document["connections"][0]["unavailable"]
+    assert document["connections"][1]["unavailable"] is None
+    assert [(hook["points"], hook["priority"], hook["fail_policy"]) for hook in document["hooks"]] == [
+        (["preToolUse"], 5, "closed")
+    ]
+    for kind, name in (("knowledge", "docks"), ("skills", "loading"), ("automations", "morning"), ("evals", "late")):
+        assert [one["name"] for one in document[kind]] == [name]
+    assert {"path": "pages/", "reason": "pages are not used"} in document["ignored"]
+    assert any("docs-server" in need for need in document["needs_trust"])
+    words = "\n".join(problem["message"] for problem in document["problems"])
+    assert 'no agent holds "rw" for that store' in words
+    assert 'the connection "crm" cannot be used' in words
+
+
+def test_the_description_fits_100_columns(desk: Desk, depot: Path) -> None:
+    tools = [f"tool_with_quite_a_long_name_{number}" for number in range(12)]
+    for name in tools:
+        folder = depot / "amodal" / "tools" / name
+        folder.mkdir()
+        (folder / "tool.json").write_text('{"description": "x"}')
+        (folder / "handler.ts").write_text("export default async () => ({});\n")
+    definition = depot / "amodal" / "tools" / "book" / "tool.json"
+    definition.write_text(json.dumps({"description": "Books.", "uses": {"tools": tools}}))
+    shown = desk("check", depot)
+    assert shown.code == 0, shown.err
+    described = shown.out.partition("\nhas to be trusted")[0].splitlines()
+    assert max(map(len, described[1:])) <= 100
+    for words in ("STORE", "guard", "unavailable", "pages are not used", "reaches", "ALSO THERE", "docks"):
+        assert words in shown.out

@@ -171,6 +171,29 @@ def test_fields_that_protect_nothing_are_warned_about(repository: Repository) ->
     assert "ship" in load_bundle(repository.root).tools
 
 
+@pytest.mark.parametrize(
+    ("trigger", "key"),
+    [
+        ({"pattern": "^release (?<id"}, "triggers[0].pattern"),
+        ({"pattern": "/^release$/i"}, None),
+        ({"pattern": "^a$", "flags": "iq"}, "triggers[0].flags"),
+        ({"pattern": "^\\p{L}+$", "flags": "u"}, "triggers[0].pattern"),
+        ({"pattern": "^release\\s+(?<parcel_id>p_[0-9]+)$", "flags": "i"}, None),
+    ],
+)
+def test_patterns_of_triggers_are_read(repository: Repository, trigger: dict[str, str], key: str | None) -> None:
+    repository.tool("ship", triggers=[{"kind": "regex", **trigger}])
+    problems = load_bundle(repository.root).problems
+    assert [(problem.severity, problem.key) for problem in problems] == ([("warning", key)] if key else [])
+
+
+def test_what_older_tools_say_beside_is_tolerated(repository: Repository) -> None:
+    repository.tool(
+        "ship", internal=True, responseShaping={"path": "a"}, sandbox={"language": "typescript"}, type="http"
+    )
+    assert load_bundle(repository.root).problems == ()
+
+
 def test_triggers_that_never_fire_are_warned_about(repository: Repository) -> None:
     repository.tool("ship", triggers=[{"kind": "schedule", "cron": "0 8 * * *"}])
     assert "automation" in repository.only_warning().remedy
