@@ -29,6 +29,7 @@ FILES: Final[Mapping[Language, tuple[str, ...]]] = {
     "python": ("requirements.txt",),
 }
 """What says which packages, the file that has to be there first."""
+TOOLS: Final = ("amodal/tools/", "tools/")
 UNUSED_S: Final = 90 * 24 * 3600.0
 STAGE_S: Final = 3600.0
 FILE_LIMIT: Final = 4 * 1024 * 1024
@@ -166,9 +167,9 @@ def _beside(repo: HostRepo, entry: str, name: str) -> tuple[str, Path]:
 def _names_packages(repo: HostRepo, entry: str, language: Language) -> bool:
     """Most handlers have no such file, and are started without a detour.
 
-    Whoever has installed packages of npm beside a handler uses these.
+    Only tools may have one, and whoever has installed packages of npm beside a handler uses these.
     """
-    if not _beside(repo, entry, FILES[language][0])[1].exists():
+    if not entry.startswith(TOOLS) or not _beside(repo, entry, FILES[language][0])[1].exists():
         return False
     return language == "python" or not _beside(repo, entry, installers.NPM_FOLDER)[1].is_dir()
 

@@ -69,8 +69,8 @@ def checked_host(url: str) -> str:
         raise AddressRefused(f"{url!r} is not fetched: only http and https addresses are.")
     if parts.username is not None or parts.password is not None:
         raise AddressRefused("An address with a user name or password in it is not fetched. Leave them out.")
-    if not host or any(ord(letter) <= 32 for letter in url):
-        raise AddressRefused(f"{url!r} is not a web address: it names no host, or holds spaces.")
+    if not host or "%" in host or any(ord(letter) <= 32 for letter in url):
+        raise AddressRefused(f"{url!r} is not a web address: it names no host, hides it, or holds spaces.")
     if host in _METADATA_NAMES:
         raise AddressRefused(f"{host} is not fetched: it names the metadata service of a cloud machine.")
     return host

@@ -49,6 +49,7 @@ class Google:
     def __init__(self, settings: Mapping[str, Any], secrets: Secrets) -> None:
         self._model = _text(settings, "model") or MODEL
         self._base = _base_url(_text(settings, "baseUrl") or BASE_URL)
+        self._is_here = _is_loopback(urlsplit(self._base).hostname or "")
         self._key = _key(_text(settings, "apiKey"), secrets)
 
     async def search(self, query: str, results: int) -> Found:
@@ -93,7 +94,7 @@ class Google:
         try:
             async with (
                 asyncio.timeout(TIMEOUT_S),
-                httpx.AsyncClient(timeout=TIMEOUT_S) as client,
+                httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=not self._is_here) as client,
                 client.stream("POST", url, content=body, headers=headers) as response,
             ):
                 async for piece in response.aiter_bytes():

@@ -76,11 +76,27 @@ async def _follow(url: str, reach: Reach, count: Callable[[str], None]) -> _Answ
             reach = target.reach
             if hop:
                 count(host)
-            answer = await _ask(client, httpx.URL(url), target)
+            answer = await _ask(client, _parsed(url), target)
             if isinstance(answer, _Answer):
                 return answer
-            url = urljoin(url, answer)
+            url = _joined(url, answer)
     raise PageUnavailable(f"{url} is one redirect after {REDIRECTS} others; none further is followed.")
+
+
+def _parsed(url: str) -> httpx.URL:
+    import httpx
+
+    try:
+        return httpx.URL(url)
+    except (httpx.InvalidURL, ValueError):
+        raise AddressRefused(f"{url!r} is not a web address.") from None
+
+
+def _joined(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        raise AddressRefused(f"{url} leads to {location!r}, which is not a web address and not fetched.") from None
 
 
 async def _ask(client: httpx.AsyncClient, url: httpx.URL, target: Target) -> _Answer | str:
@@ -93,16 +109,19 @@ async def _ask(client: httpx.AsyncClient, url: httpx.URL, target: Target) -> _An
         "Accept-Encoding": "identity",
         "User-Agent": "operator-inbox",
     }
+    name = url.raw_host.decode("ascii").rstrip(".")  # whose certificate it has to be
     failure: Exception | None = None
     for address in target.addresses:
         request = client.build_request(
-            "GET", url.copy_with(host=address), headers=headers, extensions={"sni_hostname": target.host}
+            "GET", url.copy_with(host=address), headers=headers, extensions={"sni_hostname": name}
         )
         try:
             response = await client.send(request, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             failure = error
             continue
+        except httpx.InvalidURL:  # that of a redirect, which httpx reads although it does not follow it
+            raise AddressRefused(f"{url} leads to what is no web address, and that is not fetched.") from None
         except httpx.HTTPError as error:
             raise PageUnavailable(f"{url} did not answer: {_reason(error)}.", retryable=True) from None
         try:

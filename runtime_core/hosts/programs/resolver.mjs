@@ -199,7 +199,7 @@ const value = createRequire(${JSON.stringify(url)})(${JSON.stringify(file)}); ex
 }
 
 function noPackage(specifier, importer) {
-  const text = `"${specifier}", which ${importer} imports, is not there: npm packages have to stand in the dependencies of a package.json beside the handler, and remote modules are not available. Add it there, or copy the code you need into the repository`;
+  const text = `"${specifier}", which ${importer} imports, is not there: npm packages have to stand in the dependencies of a package.json beside the tool, and remote modules are not available. Add it there, or copy the code you need into the repository`;
   return Object.assign(new Error(text), { code: 'ERR_MODULE_NOT_FOUND' });
 }
 

@@ -464,6 +464,8 @@ def test_redirects_are_followed_a_few_times(google: Server, site: Server) -> Non
         "file:///etc/passwd",
         "http://user:secret@127.0.0.1/",
         "//169.254.169.254/",
+        "javascript:alert(1)",
+        "http://[",
     ],
 )
 def test_every_redirect_is_checked(google: Server, site: Server, location: str) -> None:

@@ -87,6 +87,8 @@ def test_refused_addresses(address: str) -> None:
         ("http://", "names no host"),
         ("http://exa mple.com/", "spaces"),
         ("http://example.com/\nHost: other", "spaces"),
+        ("http://%31%32%37.0.0.1/", "hides it"),
+        ("http://[fe80::1%25eth0]/", "hides it"),
         ("http://example.com:99999/", "not a web address"),
         ("http://[::1/", "not a web address"),
         ("http://metadata.google.internal/computeMetadata/v1/", "metadata"),
