@@ -133,7 +133,7 @@ class Origin:
             params=params,
             durable=tool.durable,
             methods=methods,
-            session_id=self.session_id,
+            session_id=self.session_id or f"inline_{self.seed}",  # rows that handlers store want a text
             scope_id=self.scope,
             started_ms=milliseconds(started_at),
             seed=f"{self.seed}/{place.path}",
