@@ -94,8 +94,8 @@ def sizes(data: Path) -> Iterator[Finding]:
     if cache > CACHE_BYTES:
         yield warning(
             "large-cache",
-            f"{data / 'hosts'} holds {in_megabytes(cache)} of prepared code.",
-            "Remove it while the program is closed; it is made anew as needed.",
+            f"{data / 'hosts'} holds {in_megabytes(cache)} of prepared code and installed packages.",
+            "Remove it while the program is closed; it is made anew as needed, packages from the network.",
         )
     logs = size_of(data / "logs")
     if logs > LOG_BYTES:
