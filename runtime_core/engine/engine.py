@@ -198,6 +198,7 @@ class Engine:
         """
         self._stopped = self._gates.is_stopped = True
         await asyncio.gather(*(driver.stop(grace_s) for driver in self._drivers.values()))
+        await self._gates.stop()
 
     def _model_of(self, key: str, bundle: Bundle) -> Model | None:
         """The model of one run; which scripted replies are used up is remembered as long as this process runs."""
@@ -264,6 +265,9 @@ class Engine:
                 launch = Launch(bundle, gate_place(order).tool, order.to_json(), who, scope, context, run_id)
                 return replace(launch.row(), gate=order.kind)
 
+            problem = excess(f'What tool "{order.tool}" was called with', order.to_json(), self._settings.limits)
+            if problem is not None:
+                raise CallFailed("invalid-params", f"{problem} Pass less.", tool=order.tool)
             return await self._gates.ask(order, run_id, new)
 
         trusted = partial(self._journal.is_trusted, str(bundle.root), bundle.revision)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from runtime_core.approvals.questions import approved
 from runtime_core.hosts.base import HandlerCall, HandlerFailure, HandlerJob, LegEvents
@@ -21,7 +21,6 @@ ENTRY: Final = "(gate)"
 
 ASKED: Final = 0
 MADE: Final = 1
-_CONTEXT: Final = ("tool", "arguments", "request", "reason", "agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,47 +47,48 @@ class Order:
     request: Any = None
 
     def to_json(self) -> JsonText:
-        """The params of the gate."""
-        return dumps(
-            {
-                "tool": self.tool,
-                "arguments": loads(self.arguments),
-                "agent": self.agent,
-                "path": list(self.path),
-                "title": self.title,
-                "question": self.question,
-                "reason": self.reason,
-                "request": self.request,
-                "kind": self.kind,
-                "at": self.at,
-                "levels": self.levels,
-                "deepest": self.deepest,
-                "wait_s": self.wait_s,
-            }
-        )
+        """The params of the gate. ``ask`` is what its handler calls ``ctx.waitForApproval`` with, in every leg."""
+        context: dict[str, Any] = {"tool": self.tool, "arguments": loads(self.arguments)}
+        more = {"request": self.request, "reason": self.reason, "agent": self.agent, "called_by": list(self.path)}
+        context |= {key: value for key, value in more.items() if value is not None}
+        ask: dict[str, Any] = {"question": self.question, "inputType": "yesno", "context": context}
+        if self.title is not None:
+            ask["title"] = self.title
+        if self.wait_s is not None:
+            ask["timeoutMs"] = round(self.wait_s * 1000)
+        place = {"at": self.at, "levels": self.levels, "deepest": self.deepest}
+        return dumps({"ask": ask, "kind": self.kind, "wait_s": self.wait_s, **place})
 
     @classmethod
-    def of(cls, params: JsonText) -> Order:
-        given: Any = loads(params)
-        given["arguments"] = dumps(given["arguments"])
-        given["path"] = tuple(given["path"])
-        return cls(**given)
-
-    @property
-    def asks(self) -> JsonText:
-        """What ``ctx.waitForApproval`` would be called with."""
-        given: Any = loads(self.to_json())
-        context = {key: given[key] for key in _CONTEXT if given[key] is not None}
-        asked = {"question": self.question, "inputType": "yesno", "context": {**context, "called_by": given["path"]}}
-        titled = asked if self.title is None else {"title": self.title, **asked}
-        return dumps(titled if self.wait_s is None else {**titled, "timeoutMs": round(self.wait_s * 1000)})
+    def of(cls, params: JsonText) -> Order | None:
+        """What `to_json` made of it; None for anything else, as an imported file may hold."""
+        try:
+            given: dict[str, Any] = cast("dict[str, Any]", loads(params))
+            ask = given.pop("ask")
+            context = ask["context"]
+            return cls(
+                tool=context["tool"],
+                arguments=dumps(context["arguments"]),
+                title=ask.get("title"),
+                question=ask["question"],
+                agent=context["agent"],
+                path=tuple(context["called_by"]),
+                reason=context.get("reason"),
+                request=context.get("request"),
+                **given,
+            )
+        except (AttributeError, KeyError, TypeError):
+            return None
 
 
 class GateLeg:
     """Implements `Leg`: one pass through the handler of a gate."""
 
     def __init__(self, job: HandlerJob, events: LegEvents) -> None:
-        self._order = Order.of(job.params)
+        ask: Any = cast("dict[str, Any]", loads(job.params))["ask"]
+        self._ask: JsonText = dumps(ask)
+        self._tool: str = ask["context"]["tool"]
+        self._arguments: JsonText = dumps(ask["context"]["arguments"])
         self._events = events
         self._results = {call.seq: (call.ok, call.value or "null") for call in job.recorded}
         self._known = {call.seq for call in job.started}
@@ -130,13 +130,13 @@ class GateLeg:
         asked = self._results.get(ASKED)
         made = self._results.get(MADE)
         if asked is None:
-            self._call(ASKED, "approval", "", self._order.asks)
+            self._call(ASKED, "approval", "", self._ask)
         elif not asked[0]:
             self._fail(asked[1])
         elif not approved(said := loads(asked[1])):
             self._return(_denial(said))
         elif made is None:
-            self._call(MADE, "tool", self._order.tool, self._order.arguments)
+            self._call(MADE, "tool", self._tool, self._arguments)
         elif made[0]:
             self._return(made[1])
         else:
@@ -162,7 +162,7 @@ class GateLeg:
         error: Any = loads(value)
         cause = error.get("cause")
         told = {key: str(cause[key]) for key in ("name", "message", "code") if cause.get(key)} if cause else None
-        message = str(error.get("message", "")).removeprefix(f'Tool "{self._order.tool}" failed: ')
+        message = str(error.get("message", "")).removeprefix(f'Tool "{self._tool}" failed: ')
         self._events.failed(HandlerFailure(error.get("name", "Error"), message, error.get("code"), cause=told))
 
 

@@ -33,6 +33,8 @@ REFUSED: Final = "refused"
 
 _MOVING: Final = frozenset({"runnable", "running"})
 _SLOT: Final = slot("", ASKED)
+_ENDPOINT_SHOWN: Final = 200
+"""Characters of a path in a question; all of it stands below."""
 
 NewGate = Callable[[Order], RunRow]
 """The row of a gate for a call in one run."""
@@ -73,42 +75,50 @@ class Gates:
             if order.kind == "review":
                 await self.advance(run_id)
                 raise _left_to_an_operator(order, run_id)
-            with standing_still():
-                run = await self._followed(run_id, parent)
+            run = await self._followed(run_id, parent)
         except asyncio.CancelledError:
             if order.kind == "confirm" and not self.is_stopped:
-                self._withdraw(run_id, row.created_by)
+                leaving = asyncio.get_running_loop().create_task(self._withdraw(run_id, row.created_by))
+                self._leaving.add(leaving)
+                leaving.add_done_callback(self._leaving.discard)
             raise
         finally:
             self._waiting.pop(run_id, None)
         return _result(order, run, await self._question(run_id))
 
+    async def stop(self) -> None:
+        """Wait until the gates are cancelled whose calls were given up."""
+        await asyncio.gather(*self._leaving)
+
     async def tidy(self, run_id: str) -> None:
         """Cancel the gates of a run that no call of it waits for any more and that nobody has allowed."""
-        waiting = [gate for gate in await self.journal.gates(run_id) if _may_wait(gate)]
+        waiting = [(gate, order) for gate, order in await self._gates(run_id) if _may_wait(gate)]
         if not waiting:
             return
         run = await self.journal.run(run_id)
         done = [slot(entry.path, entry.n) for entry in await self.journal.load(run_id) if entry.state != "started"]
         is_over = run is None or run.status in FINISHED
-        for gate in waiting:
-            if (is_over or _covers(done, Order.of(gate.params).at)) and await self._is_unanswered(gate.id):
-                self._withdraw(gate.id, gate.created_by)
+        for gate, order in waiting:
+            if (is_over or _covers(done, order.at)) and await self._is_unanswered(gate.id):
+                await self._withdraw(gate.id, gate.created_by)
 
     async def _known(self, order: Order, parent: str | None) -> RunRow | None:
         """The gate of an earlier attempt; one for another call in the same place is of no use any more."""
         if parent is None:
             return None
         found: RunRow | None = None
-        for gate in await self.journal.gates(parent):
-            before = Order.of(gate.params)
+        for gate, before in await self._gates(parent):
             if before.at != order.at or gate.status in ("cancelled", "expired"):
                 continue
             if (before.kind, before.tool, before.arguments) == (order.kind, order.tool, order.arguments):
                 found = gate
             elif _may_wait(gate) and await self._is_unanswered(gate.id):
-                self._withdraw(gate.id, gate.created_by)
+                await self._withdraw(gate.id, gate.created_by)
         return found
+
+    async def _gates(self, parent: str) -> list[tuple[RunRow, Order]]:
+        gates = [(gate, Order.of(gate.params)) for gate in await self.journal.gates(parent)]
+        return [(gate, order) for gate, order in gates if order is not None]
 
     async def _followed(self, run_id: str, parent: str | None) -> RunRow:
         """The gate when it has ended, or waits for something else than the answer of a person to its question."""
@@ -123,7 +133,8 @@ class Gates:
                 return run
             if self.is_stopped:
                 raise asyncio.CancelledError
-            await self.rest()
+            with standing_still():
+                await self.rest()
 
     async def _question(self, run_id: str) -> PauseRow | None:
         return next((pause for pause in await self.journal.pauses(run_id) if pause.slot == _SLOT), None)
@@ -133,12 +144,7 @@ class Gates:
         question = await self._question(run_id)
         return question is None or question.outcome is None
 
-    def _withdraw(self, run_id: str, who: str) -> None:
-        task = asyncio.get_running_loop().create_task(self._cancelled(run_id, who))
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
-
-    async def _cancelled(self, run_id: str, who: str) -> None:
+    async def _withdraw(self, run_id: str, who: str) -> None:
         with suppress(RuntimeFault):  # it has ended meanwhile
             await self.cancel(run_id, who)
 
@@ -167,7 +173,8 @@ def order_for(agent: Agent, at: Place, number: int, name: str, params: JsonText,
 def root_place(run: RunRow, bundle: Bundle) -> Place | None:
     """Where the handler of a run stands; None if its repository has no such durable tool."""
     if run.gate is not None:
-        return gate_place(Order.of(run.params))
+        order = Order.of(run.params)
+        return gate_place(order) if order is not None else None
     tool = bundle.tools.get(run.tool)
     return Place(tool, names=(tool.name,)) if tool is not None and tool.durable else None
 
@@ -192,10 +199,12 @@ def _wish(agent: Agent, tool: str, verdict: Verdict) -> str:
 
 
 def _request_in_words(request: Any) -> str | None:
-    if not isinstance(request, dict) or not {"method", "endpoint"} <= request.keys():
-        return None
-    through = f" through {request['connection']}" if "connection" in request else ""
-    return f"{request['method']} {request['endpoint']}{through}"
+    match request:
+        case {"method": str(method), "endpoint": str(endpoint), **more}:
+            shown = endpoint if len(endpoint) <= _ENDPOINT_SHOWN else f"{endpoint[:_ENDPOINT_SHOWN]}…"
+            return f"{method} {shown} through {more['connection']}" if "connection" in more else f"{method} {shown}"
+        case _:
+            return None
 
 
 def _may_wait(gate: RunRow) -> bool:

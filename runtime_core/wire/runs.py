@@ -130,8 +130,11 @@ class RunRow:
     @property
     def _input(self) -> JsonValue:
         """Of a run that only asks a person: the arguments of the call that it asks about."""
-        given = loads(self.params)
-        return given.get("arguments") if self.gate is not None and isinstance(given, dict) else given
+        match loads(self.params):
+            case {"ask": {"context": {"arguments": given}}} if self.gate is not None:
+                return given
+            case given:
+                return given
 
     def to_wire(self) -> dict[str, Any]:
         return {

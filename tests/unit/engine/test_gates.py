@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -513,3 +514,28 @@ def test_a_bad_policy_leaves_nothing_to_send(tmp_path: Path) -> None:
                 assert web.seen == []
 
         play(story())
+
+
+def test_a_gate_that_is_none_is_held_and_stops_nothing(tmp_path: Path) -> None:
+    """Such as an imported file may hold."""
+    repo, data = _repo(tmp_path), tmp_path / "data"
+
+    async def story() -> None:
+        async with bench(repo, data) as on:
+            running = asyncio.create_task(on.run("review"))
+            gate = (await _asked(on))["session_id"]
+            await on.answer(gate, "no")
+            await running
+        db = sqlite3.connect(data / "runtime.db")
+        with db:
+            db.execute(
+                "UPDATE durable_run SET params = '{}', status = 'runnable', finished_at = NULL WHERE id = ?", (gate,)
+            )
+        db.close()
+        async with bench(repo, data) as on:
+            await on.runtime.recover()
+            (asked,) = (await on.runtime.pending(who="ann"))["approvals"]
+            assert (asked["session_id"], asked["pause_kind"]) == (gate, "attention")
+            assert (await on.detail(gate))["run"]["input"] == {}
+
+    play(story())
