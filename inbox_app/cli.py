@@ -135,6 +135,9 @@ def check(path: Path, as_json: bool, data: Path | None) -> int:
 )
 @click.option("--scope", type=TEXT, default="", metavar="S", help="Scope the run belongs to.")
 @click.option(
+    "--context", type=TEXT, metavar="JSON", help="What the run is started with beside its input; or @FILE, or -."
+)
+@click.option(
     "--attach", "files", type=_FOLDER, multiple=True, metavar="FILE", help="Give the tool a file (repeatable)."
 )
 @click.option(
@@ -151,6 +154,7 @@ def run(
     tool: str,
     given: str,
     scope: str,
+    context: str | None,
     files: tuple[Path, ...],
     lane: Literal["direct", "invoke"],
     model: str | None,
@@ -168,8 +172,15 @@ def run(
     from inbox_app import cli_runs
 
     text = cli_arguments.json_text("--input", given)
-    root, attachments = str(path.expanduser().absolute()), cli_arguments.attachments(files)
-    start = Start(tool=tool, input=text, repository=root, scope=scope, lane=lane, attachments=attachments)
+    start = Start(
+        tool=tool,
+        input=text,
+        repository=str(path.expanduser().absolute()),
+        scope=scope,
+        lane=lane,
+        context=cli_arguments.json_text("--context", context) if context is not None else None,
+        attachments=cli_arguments.attachments(files),
+    )
     options = _options(data, as_json, user, model, replay_twice=replay_twice)
     return cli_runs.run(options, start, trust=trust)
 

@@ -20,6 +20,8 @@ LIMIT_S: Final = 10.0
 _INDEX: Final = "operator-inbox:names"
 """The entry with the names of all others, which no keychain lists by itself."""
 _KEPT_S: Final = 30.0
+_QUIET_S: Final = 30.0
+"""How long a keychain that failed is not asked for values: it may show a dialog each time."""
 _NAME: Final = re.compile(r"(?:[^\x00-\x20\x7f/][^\x00-\x1f\x7f]*/)?[A-Za-z_][A-Za-z0-9_.-]*")
 
 T = TypeVar("T")
@@ -27,6 +29,10 @@ T = TypeVar("T")
 
 class KeychainUnavailable(Exception):  # noqa: N818
     """The keychain did not do what it was asked; the message says why and what to do, without any secret."""
+
+
+class _Silent(KeychainUnavailable):
+    """It did not answer in time; as long as it does not, it is not asked again."""
 
 
 class Keychain:
@@ -37,6 +43,7 @@ class Keychain:
         self._turn = threading.Lock()
         self._stuck: threading.Thread | None = None
         self._kept: dict[str, tuple[float, str]] = {}
+        self._quiet_until = 0.0
 
     def get(self, name: str) -> str | None:
         """The value in the environment, else in the keychain, else None; None too if that does not answer in time."""
@@ -46,9 +53,14 @@ class Keychain:
         kept = self._kept.get(name)
         if kept is not None and time.monotonic() - kept[0] < _KEPT_S:
             return kept[1]
+        if time.monotonic() < self._quiet_until:
+            return None
         try:
             value = self._ask(lambda: _backend().get_password(SERVICE, name))
+        except _Silent:
+            return None
         except KeychainUnavailable:
+            self._quiet_until = time.monotonic() + _QUIET_S
             return None
         if value is not None:
             self._kept[name] = (time.monotonic(), value)
@@ -97,10 +109,10 @@ class Keychain:
     def _ask(self, work: Callable[[], T], *, hide: str = "") -> T:
         """Do the work in a thread; one that does not come back is left behind, and nothing is asked while it hangs."""
         if not self._turn.acquire(timeout=self._limit_s):
-            raise KeychainUnavailable(self._silent())
+            raise _Silent(self._silent())
         try:
             if self._stuck is not None and self._stuck.is_alive():
-                raise KeychainUnavailable(self._silent())
+                raise _Silent(self._silent())
             answer: Future[T] = Future()
             thread = threading.Thread(target=_answer, args=(answer, work), name="keychain", daemon=True)
             thread.start()
@@ -108,7 +120,7 @@ class Keychain:
                 return answer.result(self._limit_s)
             except TimeoutError:
                 self._stuck = thread
-                raise KeychainUnavailable(self._silent()) from None
+                raise _Silent(self._silent()) from None
             except KeychainUnavailable:
                 raise
             except Exception as error:  # noqa: BLE001 - backends raise what their system raises

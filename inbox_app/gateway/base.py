@@ -274,7 +274,8 @@ class Start:
     """A tool to run. ``repository`` is the path of an agent repository (None: one the runtime has open).
 
     ``input`` is JSON text. ``lane`` ``invoke`` applies the rules of the HTTP route (contract 6.4), ``direct`` does not.
-    ``attachments``: files for a tool that is not durable, as the JSON text of ``ctx.attachments``.
+    ``context``: JSON text that stays with the run, unverified (decision 29). ``attachments``: files for a tool that is
+    not durable, as the JSON text of ``ctx.attachments``.
     """
 
     tool: str
@@ -282,6 +283,7 @@ class Start:
     repository: str | None = None
     scope: str = ""
     lane: Literal["direct", "invoke"] = "direct"
+    context: str | None = None
     attachments: str | None = None
 
 

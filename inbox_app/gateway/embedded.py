@@ -285,6 +285,7 @@ class EmbeddedGateway:
             start.input,
             who=self._identity,
             scope=start.scope,
+            context=start.context,
             lane=start.lane,
             wait_s=self._wait_s,
             attachments=start.attachments,
