@@ -404,7 +404,8 @@ def doctor(compact: bool, as_json: bool, data: Path | None) -> int:
 @click.option(
     "--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="How many documents to show."
 )
-@click.option("--scope", type=TEXT, default="", metavar="S", help="The scope whose documents are shown.")
+@click.option("--put", type=TEXT, metavar="JSON", help="Write this document into NAME; @FILE reads a file, - stdin.")
+@click.option("--scope", type=TEXT, default="", metavar="S", help="The scope whose documents these are.")
 @_json
 @_data
 def store(
@@ -414,6 +415,7 @@ def store(
     where: str | None,
     sort: str | None,
     limit: int,
+    put: str | None,
     scope: str,
     as_json: bool,
     data: Path | None,
@@ -421,6 +423,11 @@ def store(
     """Show the stores of the agent repository at PATH, the documents of the store NAME, or the one with this KEY."""
     from inbox_app import cli_store
 
+    if put is not None:
+        if name is None or key is not None:
+            raise click.UsageError("--put needs the NAME of a store and no KEY: that is made of the document's fields")
+        document = cli_arguments.json_text("--put", put)
+        return cli_store.put(_options(data, as_json), path, name, document, scope)
     return cli_store.show(_options(data, as_json), cli_store.Wanted(path, name, key, where, sort, limit, scope))
 
 

@@ -1,17 +1,20 @@
-"""``store``: look at the documents that agents keep in the stores of a repository."""
+"""``store``: the documents that agents keep in the stores of a repository."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from inbox_app.cli_session import DONE, Options, log_to, say, say_json, settings
 from inbox_app.cli_text import indented, table, visible
 from inbox_app.gateway.base import GatewayError
-from runtime_core.wire.json import dumps, pretty
+from runtime_core.wire.json import JsonText, dumps, pretty
+
+if TYPE_CHECKING:
+    from runtime_core.runtime import Runtime
 
 _SHOWN: Final = 100
 
@@ -31,8 +34,37 @@ class Wanted:
 
 def show(options: Options, wanted: Wanted) -> int:
     """Print stores, documents or one document. No run is touched."""
+    root = wanted.root.expanduser().absolute()
+
+    async def work(runtime: Runtime) -> tuple[Any, Iterator[str]]:
+        if wanted.store is None:
+            found = await runtime.stores(root, scope=wanted.scope)
+            return found, _stores(found["stores"])
+        if wanted.key is None:
+            found = await runtime.documents(
+                root, wanted.store, filter=wanted.where, sort=wanted.sort, limit=wanted.limit, scope=wanted.scope
+            )
+            return found, _documents(found)
+        found = await runtime.document(root, wanted.store, wanted.key, scope=wanted.scope)
+        return found, _document(found["document"])
+
+    return _with_runtime(options, work)
+
+
+def put(options: Options, path: Path, store: str, document: JsonText, scope: str) -> int:
+    """Write one document. No run is touched."""
+    root = path.expanduser().absolute()
+
+    async def work(runtime: Runtime) -> tuple[Any, Iterator[str]]:
+        said = await runtime.put_document(root, store, document, scope=scope)
+        return said, iter([visible(f"{said['key']}: version {said['version']} stored")])
+
+    return _with_runtime(options, work)
+
+
+def _with_runtime(options: Options, work: Callable[[Runtime], Awaitable[tuple[Any, Iterator[str]]]]) -> int:
     log_to(options.data)
-    found, lines = asyncio.run(_found(options, wanted))
+    found, lines = asyncio.run(_done(options, work))
     if options.as_json:
         say_json(found)
     else:
@@ -40,27 +72,19 @@ def show(options: Options, wanted: Wanted) -> int:
     return DONE
 
 
-async def _found(options: Options, wanted: Wanted) -> tuple[dict[str, Any], Iterator[str]]:
+async def _done(
+    options: Options, work: Callable[[Runtime], Awaitable[tuple[Any, Iterator[str]]]]
+) -> tuple[Any, Iterator[str]]:
     from inbox_app.gateway.embedded import bundle_error
     from runtime_core.repo.bundle import BundleError
     from runtime_core.runtime import Runtime
     from runtime_core.wire.codes import RuntimeFault
 
     runtime = Runtime(options.data, execute=False, settings=settings(as_json=options.as_json))
-    root = wanted.root.expanduser().absolute()
     try:
         await runtime.open()
         try:
-            if wanted.store is None:
-                found = await runtime.stores(root, scope=wanted.scope)
-                return found, _stores(found["stores"])
-            if wanted.key is None:
-                found = await runtime.documents(
-                    root, wanted.store, filter=wanted.where, sort=wanted.sort, limit=wanted.limit, scope=wanted.scope
-                )
-                return found, _documents(found)
-            found = await runtime.document(root, wanted.store, wanted.key, scope=wanted.scope)
-            return found, _document(found["document"])
+            return await work(runtime)
         finally:
             await runtime.close()
     except RuntimeFault as fault:

@@ -383,7 +383,7 @@ class Runtime:
             raise RuntimeFault("NOT_FOUND", f'Document "{key}" not found in store "{store}".')
         return {"document": loads(found), "history": []}
 
-    async def put_document(self, root: Path, store: str, payload: JsonText) -> Any:
+    async def put_document(self, root: Path, store: str, payload: JsonText, *, scope: str = "") -> Any:
         """Write the document that has the key of its payload; ``{"stored", "key", "version"}``.
 
         Raises `RuntimeFault` NOT_FOUND and VALIDATION_ERROR.
@@ -391,7 +391,7 @@ class Runtime:
         bundle = await self._engine.shelf.bundle(root)
         check_value("payload", payload, self._settings.limits)
         with _as_faults():
-            write = prepared(bundle, "", known(bundle, store), loads(payload))
+            write = prepared(bundle, scope, known(bundle, store), loads(payload))
         return loads(await self._documents.write(write))
 
     def subscribe(self, listener: Listener, *, who: str | None = None) -> Callable[[], None]:

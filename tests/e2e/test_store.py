@@ -41,6 +41,16 @@ def test_what_a_run_stored_can_be_looked_at(desk: Desk, repo: Path) -> None:
     assert desk("list", "--runs", "--json").json["total"] == 2
 
 
+def test_a_person_can_write_a_document(desk: Desk, repo: Path) -> None:
+    put = desk("store", repo, "parcels", "--put", '{"parcel_id": "p7", "carrier": "air", "weight": 1.50}')
+    assert (put.code, put.out) == (0, "p7: version 1 stored\n")
+    assert '"weight": 1.50' in desk("store", repo, "parcels", "p7").out
+    refused = desk("store", repo, "parcels", "--put", '{"parcel_id": "p7"}', "--json")
+    assert (refused.code, refused.error["code"]) == (1, "VALIDATION_ERROR")
+    assert "carrier is missing" in refused.error["message"]
+    assert desk("store", repo, "--put", "{}").code == 2
+
+
 def test_what_is_not_there_is_named(desk: Desk, repo: Path) -> None:
     for words, said in (
         (("parcel",), 'Store "parcel" not found. The repository bench has: parcels.'),
