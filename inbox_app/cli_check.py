@@ -14,6 +14,7 @@ from inbox_app.cli_session import DONE, say, say_json, settings
 from inbox_app.desktop.secrets import Keychain
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
+from runtime_core.connections.openapi_check import Described, described
 from runtime_core.engine.definitions import Definitions
 from runtime_core.hosts.base import DependenciesUnavailable, HandlerLoadError, HostRepo, HostUnavailable
 from runtime_core.hosts.sandbox import filters_calls, landlock_version, missing_borders
@@ -33,7 +34,8 @@ def check(root: Path, *, as_json: bool) -> int:
         bundle, found = asyncio.run(_read(root))
         report = Report()
         check_grants(bundle.tools, bundle.agents, report)
-        problems = [*map(_for_whoever_checks, bundle.problems), *report.problems, *found]
+        openapi = described(bundle, Keychain())
+        problems = [*map(_for_whoever_checks, bundle.problems), *report.problems, *found, *openapi.problems]
         if any(problem.severity == "error" for problem in problems):
             raise BundleError(root, problems)
     except BundleError as error:
@@ -43,7 +45,7 @@ def check(root: Path, *, as_json: bool) -> int:
             say(problem_lines(error.problems))
         raise _summary(error) from error
     if as_json:
-        say_json(_wire(bundle, problems))
+        say_json(_wire(bundle, problems, openapi))
     else:
         is_python = any(tool.language == "python" for tool in bundle.tools.values())
         say(lines(bundle, _needs(bundle), missing_borders() if is_python else (), problems))
@@ -113,7 +115,7 @@ def _summary(error: BundleError) -> GatewayError:
     return GatewayError(whole.code, f"{error.root} cannot be used: {errors}, listed above.", whole.details)
 
 
-def _wire(bundle: Bundle, problems: Sequence[Problem]) -> dict[str, Any]:
+def _wire(bundle: Bundle, problems: Sequence[Problem], openapi: Described) -> dict[str, Any]:
     return {
         "path": str(bundle.root),
         "ok": True,
@@ -122,7 +124,7 @@ def _wire(bundle: Bundle, problems: Sequence[Problem]) -> dict[str, Any]:
         "revision": bundle.revision,
         "tools": [_tool_wire(tool, bundle) for tool in bundle.tools.values()],
         "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
-        **_parts_wire(bundle),
+        **_parts_wire(bundle, openapi),
         "needs_trust": list(_needs(bundle)),
         "landlock": landlock_version(),
         "seccomp": filters_calls(),
@@ -167,7 +169,7 @@ def _agent_wire(agent: Agent, bundle: Bundle) -> dict[str, Any]:
     }
 
 
-def _parts_wire(bundle: Bundle) -> dict[str, Any]:
+def _parts_wire(bundle: Bundle, openapi: Described) -> dict[str, Any]:
     """Everything beside tools and agents."""
     documents = {"knowledge": bundle.knowledge, "evals": bundle.evals}
     return {
@@ -190,6 +192,7 @@ def _parts_wire(bundle: Bundle) -> dict[str, Any]:
                 "protocol": connection.protocol,
                 "endpoints": list(connection.policy.endpoints),
                 "unavailable": connection.unavailable,
+                "operations": list(openapi.operations.get(connection.name, ())),
             }
             for connection in bundle.connections.values()
         ],

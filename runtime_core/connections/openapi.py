@@ -79,7 +79,7 @@ class Document:
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.version = _version(content)
-        self._content = content
+        self.content = content
         self._references = References(content)
         self._operations: dict[str, Operation | BadDocument] = {}
         self.entries: Mapping[str, Entry] = {entry.name: entry for entry in self._entries()}
@@ -89,11 +89,11 @@ class Document:
     def server(self) -> str | None:
         """The address of the system that is described, as it stands in the document."""
         if self.version.startswith("2"):
-            host, schemes = self._content.get("host"), _list(self._content.get("schemes"))
+            host, schemes = self.content.get("host"), _list(self.content.get("schemes"))
             scheme = "https" if "https" in schemes or not schemes else str(schemes[0])
-            base = self._content.get("basePath")
+            base = self.content.get("basePath")
             return f"{scheme}://{host}{base if isinstance(base, str) else ''}" if isinstance(host, str) else None
-        servers = _list(self._content.get("servers"))
+        servers = _list(self.content.get("servers"))
         url: Any = _object(servers[0]).get("url") if servers else None
         return url if isinstance(url, str) and "{" not in url else None
 
@@ -116,7 +116,7 @@ class Document:
 
     def _entries(self) -> Sequence[Entry]:
         found: list[tuple[str, str, str, Mapping[str, Any], Sequence[Any]]] = []
-        for path, item in _object(self._content.get("paths")).items():
+        for path, item in _object(self.content.get("paths")).items():
             try:
                 methods = _object(self._references.followed(item))
             except BadDocument:

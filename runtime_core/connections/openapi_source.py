@@ -47,8 +47,8 @@ class OpenApiDocuments:
     def known(self, bundle: Bundle, connection: Connection) -> Document | None:
         """The document, if that can be told without asking another system. Raises `DocumentUnavailable`."""
         source = self.source(connection)
-        file = self._kept(source) if _is_address(source) else _local(bundle, connection, source)
-        return self._at(file, source) if file.exists() or not _is_address(source) else None
+        file = self._kept(source) if is_address(source) else _local(bundle, connection, source)
+        return self._at(file, source) if file.exists() or not is_address(source) else None
 
     async def get(self, bundle: Bundle, connection: Connection) -> Document:
         """The document, fetched if need be. Raises `DocumentUnavailable`."""
@@ -173,13 +173,13 @@ def _write(target: Path, data: bytes) -> None:
     fresh.replace(target)
 
 
-def _is_address(source: str) -> bool:
+def is_address(source: str) -> bool:
     return source.lower().startswith(("http://", "https://"))
 
 
 def _shown(source: str) -> str:
     """An address without what may be a secret in it."""
-    if not _is_address(source):
+    if not is_address(source):
         return source
     parts = urlsplit(source)
     return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
@@ -193,10 +193,10 @@ def spec_with_server(document: Document, connection: Connection, source: str) ->
     url = document.server
     if connection.spec.get("baseUrl") or url is None:
         return connection.spec
-    if _is_address(source):
+    if is_address(source):
         own = urlsplit(source)
         if url.startswith("/"):
             url = f"{own.scheme}://{own.netloc}{url}"
         if (urlsplit(url).scheme, urlsplit(url).netloc) != (own.scheme, own.netloc):
             return connection.spec
-    return {**connection.spec, "baseUrl": url} if _is_address(url) else connection.spec
+    return {**connection.spec, "baseUrl": url} if is_address(url) else connection.spec

@@ -1,0 +1,75 @@
+"""What whoever checks a repository is told of its OpenAPI documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime_core.connections.openapi_check import Described, described
+from runtime_core.repo.bundle import Bundle, Connection, Tool
+from tests.unit.connections.calling import Kept
+from tests.unit.tools.provider import said, serving
+
+RESPONSES = {"200": {"description": "Done."}}
+GOOD: dict[str, Any] = {
+    "openapi": "3.0.3",
+    "info": {"title": "Shipments", "version": "1"},
+    "paths": {"/shipments": {"get": {"operationId": "listShipments", "responses": RESPONSES}}},
+}
+
+
+def checked(root: Path, document: Any, source: str = "openapi.json", uses: tuple[str, ...] = ()) -> Described:
+    folder = root / "connections" / "api"
+    folder.mkdir(parents=True)
+    (folder / "openapi.json").write_text(document if isinstance(document, str) else json.dumps(document))
+    given = Connection("api", "connections/api", "rest", {"openapi": {"source": source}})
+    tool = Tool("ship", "It ships.", {}, "amodal/tools/ship/handler.ts", "typescript", tools=uses)
+    bundle = Bundle(root, "x", "1", "r", {"ship": tool}, {}, {}, connections={"api": given})
+    return described(bundle, Kept())
+
+
+def test_the_operations_of_a_good_document_are_listed_without_a_word(tmp_path: Path) -> None:
+    found = checked(tmp_path, GOOD, uses=("api__listShipments", "api__discover", "other"))
+    assert found.operations == {"api": [{"name": "listShipments", "method": "GET", "path": "/shipments"}]}
+    assert found.problems == []
+
+
+def test_an_operation_that_cannot_be_called_is_listed_with_the_reason(tmp_path: Path) -> None:
+    upload = {"requestBody": {"content": {"multipart/form-data": {}}}, "responses": RESPONSES}
+    found = checked(tmp_path, {**GOOD, "paths": {"/files": {"post": upload}}})
+    assert "multipart/form-data" in found.operations["api"][0]["unavailable"]
+
+
+def test_an_operation_that_is_not_there_is_missed_where_it_is_used(tmp_path: Path) -> None:
+    [problem] = checked(tmp_path, GOOD, uses=("api__listShipment",)).problems
+    assert (problem.file, problem.key) == ("amodal/tools/ship/tool.json", "uses.tools")
+    assert 'Did you mean "api__listShipments"?' in problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("document", "source", "reason"),
+    [
+        ("{", "openapi.json", "no valid JSON"),
+        (GOOD, "other.json", "There is no OpenAPI document other.json"),
+        ({**GOOD, "info": {}}, "openapi.json", "departs from OpenAPI 3.0.3: info: 'title' is a required property"),
+        ({"swagger": "2.0", "paths": {}}, "openapi.json", "departs from OpenAPI 2.0: 'info' is a required property"),
+        ({"openapi": "3.1.0", "paths": {}}, "openapi.json", "departs from OpenAPI 3.1.0: 'info' is a required"),
+    ],
+)
+def test_what_is_wrong_with_a_document_is_said(tmp_path: Path, document: Any, source: str, reason: str) -> None:
+    [problem] = checked(tmp_path, document, source).problems
+    assert (problem.severity, problem.file) == ("warning", f"connections/api/{source}")
+    assert reason in problem.message
+
+
+def test_nothing_is_fetched(tmp_path: Path) -> None:
+    with serving(said({})) as server:
+        response = {"description": "x", "content": {"application/json": {"schema": {"$ref": f"{server.url}/schema"}}}}
+        body = {"operationId": "x", "responses": {"200": response}}
+        checked(tmp_path / "one", {**GOOD, "paths": {"/x": {"get": body}}})
+        found = checked(tmp_path / "two", GOOD, f"{server.url}/openapi.json")
+    assert server.seen == []
+    assert found == Described({}, [])
