@@ -22,7 +22,7 @@ def lines(bundle: Bundle, needed: Sequence[str], hints: Sequence[str], problems:
     yield from _lists("TOOL REACHES", ((tool.name, reach(tool.name, bundle)) for tool in tools))
     if bundle.stores or bundle.connections:
         yield ""
-        yield "Handlers that are not durable may also use ctx.store and ctx.request with every store and connection."
+        yield "With ctx.store and ctx.request, tools that are not durable reach every store and connection."
     for agent in agents:
         yield from _lists(f"AGENT {visible(agent.name)}", _agent(agent, bundle))
     yield from _table(["STORE", "KEY", "FIELDS", "REMOVABLE", "FOUND BY"], map(_store, bundle.stores.values()))
