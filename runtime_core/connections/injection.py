@@ -51,7 +51,9 @@ def _put(target: Target, settings: Settings, key: str, rule: Mapping[str, Any], 
     if value is None:
         if rule.get("required"):
             raise settings.wrong(
-                key, f"the context of the run lacks {key.partition('.')[2]!r}, and nothing is sent without it."
+                key,
+                f"the context of the run lacks {key.partition('.')[2]!r}, and nothing is sent without it. "
+                "Start the run with it (--context).",
             )
         return target
     if place == "body":

@@ -39,7 +39,8 @@ def _repository(root: Path, url: str) -> Path:
     for folder in (connection, tool):
         folder.mkdir(parents=True)
     (root / "amodal.json").write_text('{"name": "crm", "version": "1"}')
-    spec = {"baseUrl": url, "auth": {"type": "bearer", "token": "env:CRM_TOKEN"}}
+    inject = {"org": {"in": "header", "field": "X-Org", "required": True}}
+    spec = {"baseUrl": url, "auth": {"type": "bearer", "token": "env:CRM_TOKEN"}, "contextInjection": inject}
     (connection / "spec.json").write_text(json.dumps(spec))
     (tool / "tool.json").write_text('{"description": "Says who.", "env": ["CRM_TOKEN"]}')
     (tool / "handler.py").write_text(HANDLER)
@@ -51,10 +52,13 @@ def test_a_stored_secret_reaches_the_other_system_and_no_file(desk: Desk, tmp_pa
         root = _repository(tmp_path / "repo", web.url)
         before = desk("run", root, "whoami", "--json")
         stored = _store(desk, "CRM_TOKEN", SECRET)
-        after = desk("run", root, "whoami", "--json")
+        without = desk("run", root, "whoami", "--json")
+        after = desk("run", root, "whoami", "--context", '{"org": "o-1"}', "--json")
     assert before.code == 1
     assert "operator-inbox secret set CRM_TOKEN" in before.out
     assert (stored.code, stored.err) == (0, "")
+    assert "lacks 'org'" in without.json["outcome"]["reason"]
+    assert [seen.headers["x-org"] for seen in web.seen] == ["o-1"]
     assert after.json["result"] == {"answer": {"got": "Bearer ***"}, "has": True}
     assert [seen.headers["authorization"] for seen in web.seen] == [f"Bearer {SECRET}"]
     files = [path for path in desk.data.rglob("*") if path.is_file()]

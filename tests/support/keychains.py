@@ -79,6 +79,7 @@ class DismissedKeychain(MemoryKeychain):
     """Nobody typed its password."""
 
     def get_password(self, service: str, username: str) -> str | None:
+        self.asked += 1
         raise InitError("Failed to unlock the collection!")
 
     def set_password(self, service: str, username: str, password: str) -> None:

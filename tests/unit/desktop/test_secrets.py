@@ -103,6 +103,17 @@ def test_a_keychain_that_refuses_is_named_without_the_secret(use: Use, monkeypat
     assert "s3cret" not in str(caught.value)
 
 
+def test_a_keychain_that_refused_does_not_ask_for_its_password_at_every_use(
+    use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(NAME, raising=False)
+    backend = DismissedKeychain()
+    use(backend)
+    chain = Keychain()
+    assert [chain.get(name) for name in (NAME, "OTHER", NAME)] == [None] * 3
+    assert backend.asked == 1
+
+
 def test_a_keychain_that_hangs_costs_its_limit_once_and_works_again_when_it_answers(
     use: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
