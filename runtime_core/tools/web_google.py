@@ -213,10 +213,8 @@ def _text(settings: Mapping[str, Any], key: str) -> str | None:
 
 
 def _key(given: str | None, secrets: Secrets) -> str:
-    if not given:
+    if not given or not given.startswith("env:"):
         raise ToolFailed('webTools in amodal.json has no apiKey: write "apiKey": "env:GOOGLE_API_KEY" there.')
-    if not given.startswith("env:"):
-        return given
     name = given.removeprefix("env:")
     key = secrets.get(name)
     if not key:

@@ -260,6 +260,7 @@ def test_a_provider_that_is_not_there_fails_the_tool(google: Server) -> None:
         ({"baseUrl": "nonsense"}, "https address"),
         ({"apiKey": "env:MISSING"}, "MISSING"),
         ({"apiKey": ""}, "no apiKey"),
+        ({"apiKey": "AIza-in-the-file"}, "no apiKey"),
         ({"model": 3}, "has to be a text"),
     ],
 )
