@@ -123,11 +123,12 @@ class Gates:
     async def _followed(self, run_id: str, parent: str | None) -> RunRow:
         """The gate when it has ended, or waits for something else than the answer of a person to its question."""
         while True:
+            is_unanswered = await self._is_unanswered(run_id)  # before its run, which moves as soon as it is answered
             run = await self.journal.run(run_id)
             assert run is not None
             if run.status in _MOVING:
                 run = await self.advance(run_id)
-            if run.status == "awaiting-input" and await self._is_unanswered(run_id):
+            if run.status == "awaiting-input" and is_unanswered:
                 self._waiting[run_id] = parent
             elif run.status not in _MOVING:
                 return run
