@@ -11,10 +11,11 @@ from typing import Any, Final
 from runtime_core.doctor.findings import Finding, counted, ok, problem, some, warning
 from runtime_core.journal.documents import misplaced
 from runtime_core.journal.driver import Connection, pragma
+from runtime_core.journal.formats import BLOB_COLUMNS, FORMAT
 from runtime_core.journal.portable import HELD, PARTS, problem_of
 from runtime_core.journal.retention import is_named
 from runtime_core.journal.rows import large as large_value
-from runtime_core.journal.schema import BLOB_COLUMNS, FORMAT, fresh
+from runtime_core.journal.schema import fresh
 from runtime_core.wire.runs import JOURNAL_FORMAT, parent_slot, slot
 
 Check = Callable[[Connection], Iterator[Finding]]

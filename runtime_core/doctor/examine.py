@@ -11,8 +11,8 @@ from runtime_core.config import Config
 from runtime_core.doctor import contents, folder
 from runtime_core.doctor.findings import Finding, counted, in_megabytes, ok, problem, some, warning
 from runtime_core.journal.driver import Connection, DriverError, fault, pragma
+from runtime_core.journal.formats import FORMAT
 from runtime_core.journal.look import holder, look
-from runtime_core.journal.schema import FORMAT
 from runtime_core.wire.settings import Retention
 
 _SLACK_S: Final = 86_400.0

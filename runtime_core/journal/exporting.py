@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import IO
 
 from runtime_core.journal.driver import Connection, DriverError, fault
+from runtime_core.journal.formats import FORMAT
 from runtime_core.journal.look import look
 from runtime_core.journal.portable import HELD, end, header, held_lines, lines_of
 from runtime_core.journal.queries import sound_run
-from runtime_core.journal.schema import FORMAT
 from runtime_core.journal.sqlite import open_file
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.runs import iso

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from runtime_core.journal.driver import Connection, pragma
-from runtime_core.journal.schema import BLOB_COLUMNS
+from runtime_core.journal.formats import BLOB_COLUMNS
 from runtime_core.wire.runs import FINISHED, JOURNAL_FORMAT
 
 RUNS: Final = 50

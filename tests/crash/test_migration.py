@@ -18,8 +18,9 @@ import pytest
 from runtime_core.config import Config
 from runtime_core.doctor.examine import examine
 from runtime_core.journal.driver import connect
+from runtime_core.journal.formats import FORMAT, MIGRATIONS
 from runtime_core.journal.look import look
-from runtime_core.journal.schema import FORMAT, MIGRATIONS, migrate
+from runtime_core.journal.schema import migrate
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.settings import Settings
 from tests.crash.small_disk import mounted

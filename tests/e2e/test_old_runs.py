@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from runtime_core.journal.base import Answer
-from runtime_core.journal.schema import MIGRATIONS
+from runtime_core.journal.formats import MIGRATIONS
 from runtime_core.runtime import Runtime
 from tests.fixtures.golden.runs import REPO
 

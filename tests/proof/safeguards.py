@@ -89,7 +89,7 @@ MUTANTS: Final = {
     ),
     "append: key of entries": _mutant(
         "there is one entry for each call",
-        "runtime_core/journal/schema.py",
+        "runtime_core/journal/formats.py",
         '["run_id", "path", "n"], unique=True',
         '["run_id", "path", "n"]',
         f"{_CONFORMANCE}::test_a_finished_entry_never_changes",

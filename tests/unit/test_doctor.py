@@ -21,7 +21,7 @@ from runtime_core.doctor.compact import compact
 from runtime_core.doctor.examine import examine
 from runtime_core.doctor.findings import Finding
 from runtime_core.journal.driver import connect
-from runtime_core.journal.schema import FORMAT
+from runtime_core.journal.formats import FORMAT
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import dumps

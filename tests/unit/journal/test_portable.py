@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from runtime_core.doctor.contents import first_problem
 from runtime_core.journal.driver import Connection
 from runtime_core.journal.exporting import export, whole_file
+from runtime_core.journal.formats import FORMAT
 from runtime_core.journal.importing import Imported, Judge, import_runs
 from runtime_core.journal.portable import PARTS
-from runtime_core.journal.schema import FORMAT
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
 from tests.unit.journal.stories import answered, claimed, parked, play, run_row, step

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from runtime_core.approvals.questions import question
 from runtime_core.journal.driver import connect, pragma
+from runtime_core.journal.formats import BLOB_COLUMNS
 from runtime_core.journal.retention import BLOBS, ROWS, Housekeeping, is_named
 from runtime_core.journal.rows import INLINE_LIMIT
-from runtime_core.journal.schema import BLOB_COLUMNS, make_shrinkable, migrate
+from runtime_core.journal.schema import make_shrinkable, migrate
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.runs import RunRow, RunWarning, Span
 from runtime_core.wire.stores import Partition, StoreWrite

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from runtime_core.journal.driver import connect, pragma
-from runtime_core.journal.schema import MIGRATIONS, migrate
+from runtime_core.journal.formats import MIGRATIONS
+from runtime_core.journal.schema import migrate
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.stores import Partition, StoreQuery, StoreWrite
