@@ -40,7 +40,7 @@ def described(bundle: Bundle, secrets: Secrets) -> Described:
         try:
             if is_address(documents.source(connection)):
                 continue
-            document = documents.known(bundle, connection)
+            document = documents.read(bundle, connection)
         except DocumentUnavailable as unavailable:
             remedy = "Correct it: until then its operations cannot be called."
             problems.append(Problem("warning", READ_FAILED, file, str(unavailable), remedy))

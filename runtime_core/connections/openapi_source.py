@@ -17,6 +17,8 @@ from runtime_core.connections.secrets import Secrets
 from runtime_core.repo.bundle import Bundle, Connection
 
 FETCH_S: Final = 20.0
+QUICK: Final = 256 * 1024
+"""Bytes of a document that is read in no time."""
 KEPT: Final = 32
 """OpenApiDocuments that are kept in memory."""
 
@@ -45,14 +47,20 @@ class OpenApiDocuments:
         self._fetching: dict[str, asyncio.Task[None]] = {}
 
     def known(self, bundle: Bundle, connection: Connection) -> Document | None:
-        """The document, if that can be told without asking another system. Raises `DocumentUnavailable`."""
+        """The document, if that can be told at once. Raises `DocumentUnavailable`."""
+        return self.read(bundle, connection, QUICK)
+
+    def read(self, bundle: Bundle, connection: Connection, limit: int = SIZE_LIMIT) -> Document | None:
+        """The document, without asking another system; None if that is not enough, or if it has more bytes than
+        ``limit`` and was not read so far. May be called from any thread. Raises `DocumentUnavailable`.
+        """
         source = self.source(connection)
         file = self._kept(source) if is_address(source) else _local(bundle, connection, source)
-        return self._at(file, source) if file.exists() or not is_address(source) else None
+        return self._at(file, source, limit) if file.exists() or not is_address(source) else None
 
     async def get(self, bundle: Bundle, connection: Connection) -> Document:
         """The document, fetched if need be. Raises `DocumentUnavailable`."""
-        document = self.known(bundle, connection)
+        document = await asyncio.to_thread(self.read, bundle, connection)
         if document is not None:
             return document
         source = self.source(connection)
@@ -61,7 +69,10 @@ class OpenApiDocuments:
             task = self._fetching[source] = asyncio.create_task(self._fetch(source, self._kept(source)))
             task.add_done_callback(lambda _: self._fetching.pop(source, None))
         await asyncio.shield(task)
-        return self._at(self._kept(source), source)
+        document = await asyncio.to_thread(self.read, bundle, connection)
+        if document is None:
+            raise DocumentUnavailable(f"The OpenAPI document {_shown(source)} was removed from {self._folder}.")
+        return document
 
     async def close(self) -> None:
         for task in [*self._fetching.values()]:
@@ -85,13 +96,15 @@ class OpenApiDocuments:
     def _kept(self, address: str) -> Path:
         return self._folder / hashlib.sha256(address.encode()).hexdigest()
 
-    def _at(self, file: Path, source: str) -> Document:
+    def _at(self, file: Path, source: str, limit: int) -> Document | None:
         shown = _shown(source)
         try:
             state = file.stat()
             key = (str(file), state.st_mtime_ns, state.st_size)
             found = self._read.get(key)
             if found is None:
+                if limit < state.st_size <= SIZE_LIMIT:
+                    return None
                 found = self._read[key] = _read(file, state.st_size)
                 if len(self._read) > KEPT:
                     self._read.popitem(last=False)

@@ -124,7 +124,7 @@ class OpenApiTools:
         )
 
     def _unread(self, name: str, rest: str, connection: Connection) -> ReadyTool:
-        """An operation of a document that was not fetched so far, which its first call does."""
+        """An operation of a document that was not read so far, which its first call does."""
 
         async def operation(params: JsonText, bundle: Bundle) -> tuple[Operation, Connection]:
             from runtime_core.repo.params import check_value  # with jsonschema, as everywhere on first use

@@ -206,6 +206,17 @@ def test_a_document_that_changes_is_read_again(tmp_path: Path) -> None:
     assert desk.names() == ["api__discover", "api__get_other"]
 
 
+def test_a_large_document_is_read_when_it_is_first_used(tmp_path: Path) -> None:
+    with serving(echo) as server:
+        document = {**DOCUMENT, "x-words": "word " * 100_000}
+        desk = Desk(tmp_path, {"baseUrl": server.url}, document)
+        assert desk.names() == ["api__discover"]
+        refused, got = desk.play(("getShipment", {}), ("getShipment", {"path": {"id": "1"}}))
+    assert isinstance(refused, ToolFailed)
+    assert refused.code == "invalid-params"
+    assert got["path"] == "/shipments/1"
+
+
 # Documents of other systems ------------------------------------------------------------------------------------------
 
 
