@@ -12,7 +12,7 @@ from runtime_core.connections.addresses import AddressRefused, address, base_of,
 from runtime_core.connections.credentials import Access, Grant, Settings, Unusable, read_access
 from runtime_core.connections.exchange import Answer, ExchangeFailed, Exchanges
 from runtime_core.connections.injection import Target, injected
-from runtime_core.connections.masking import masked
+from runtime_core.connections.masking import masked, masked_json
 from runtime_core.connections.secrets import Secrets
 from runtime_core.connections.tokens import TokenRefused, Tokens
 from runtime_core.repo.bundle import Connection
@@ -179,7 +179,8 @@ class Prepared:
     def reply(self, answer: Answer) -> Reply:
         """Raises `RequestFailed` for a status other than 2xx."""
         text = masked(answer.text, self.secrets)
-        body = _parsed(answer.content_type, text)
+        parsed = _parsed(answer.content_type, answer.text)
+        body = None if parsed is None else masked_json(parsed, self.secrets)
         data = body if body is not None else dumps({"text": text, "status": answer.status})
         reply = Reply(answer.status, data, body if body is not None else dumps(text))
         if 200 <= answer.status < 300:

@@ -360,6 +360,13 @@ def test_a_success_does_not_repeat_the_credentials_either() -> None:
     assert (headers["authorization"], headers["x-org"]) == ("Basic ***", "org-of-mine")
 
 
+def test_a_secret_of_digits_masks_texts_and_no_numbers() -> None:
+    with web_server(lambda seen: Says({"id": 12345678, "echo": seen.headers["x-api-key"]})) as web:
+        chosen = connection(web.url, auth={"type": "api_key", "token": "env:KEY"})
+        reply = send(chosen, Request("/x"), secrets={"KEY": "12345678"})
+    assert reply.data == '{"id":12345678,"echo":"***"}'
+
+
 def test_redirects_are_followed_within_the_origin_with_credentials() -> None:
     def answer(seen: Seen) -> Says:
         return (
