@@ -11,6 +11,7 @@ from typing import Any, cast
 from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.agents.turns import Model
 from runtime_core.engine.agent_calls import subagent
+from runtime_core.connections.masking import masked_json
 from runtime_core.engine.attachments import stripped
 from runtime_core.engine.failures import CallFailed, HandlerFailed, tool_failed
 from runtime_core.engine.frames import MAX_TOOL_DEPTH, InlineFrame, Origin, Outcome, Place
@@ -80,7 +81,7 @@ class Calls:
     ) -> Outcome:
         """Do the work of a call and keep its span. Raises `OutcomeUnknown`."""
         at = slot(place.path, number)
-        self.spans.start(at, kind, name, given)
+        self.spans.start(at, kind, name, masked_json(given, self.origin.hidden))
         try:
             outcome = True, await work()
         except (CallFailed, CommandRefused, MemberRefused) as failed:

@@ -7,11 +7,12 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Protocol
 
 from runtime_core.agents.loop import OutcomeUnknown
+from runtime_core.connections.masking import masked, masked_json, secret_values
 from runtime_core.engine.failures import HandlerFailed
 from runtime_core.engine.gate import ENTRY as GATE
 from runtime_core.engine.gate import GateLeg
@@ -33,7 +34,7 @@ from runtime_core.hosts.base import (
 from runtime_core.repo.bundle import Bundle, Tool
 from runtime_core.tools.base import ReadyTool, Toolbox
 from runtime_core.tools.chat import CALL_SUBAGENT
-from runtime_core.wire.json import JsonText
+from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import Entry, SlotPath, slot
 
 MAX_TOOL_DEPTH: Final = 4
@@ -103,13 +104,28 @@ class Origin:
     toolbox: Toolbox
     dry: bool = False
     strict: bool = False
+    hidden: set[str] = field(default_factory=set[str], repr=False)
+    """Secrets that handlers of the run were given by ``ctx.env``: masked in what is kept beside its values."""
 
     def ready(self, name: str) -> ReadyTool | None:
         """The tool of this name that comes with the runtime; one that the repository writes goes before it."""
         return None if name in self.bundle.tools else self.toolbox.find(self.bundle, name)
 
     def note(self, place: Place, kind: NoteKind, value: Any) -> None:
-        self.log.write(self.session_id, place.names, kind, value)
+        shown = loads(masked_json(dumps(value), self.hidden)) if self.hidden else value
+        self.log.write(self.session_id, place.names, kind, shown)
+
+    def masked(self, failure: HandlerFailure) -> HandlerFailure:
+        """The failure without the secrets that handlers were given."""
+        if not self.hidden:
+            return failure
+        cause = failure.cause
+        return replace(
+            failure,
+            message=masked(failure.message, self.hidden),
+            stack=None if failure.stack is None else masked(failure.stack, self.hidden),
+            cause=None if cause is None else {key: masked(text, self.hidden) for key, text in cause.items()},
+        )
 
     async def start(self, job: HandlerJob, events: LegEvents) -> Leg:
         """Begin a leg. Raises `HostUnavailable`."""
@@ -126,6 +142,8 @@ class Origin:
     def job(self, place: Place, params: JsonText, started_at: float) -> HandlerJob:
         tool = place.tool
         allowed = {} if tool.durable else {name: self.environment(name) for name in tool.env}
+        env = {name: value for name, value in allowed.items() if value is not None}
+        self.hidden.update(secret_values(env))
         methods = DURABLE_METHODS if tool.durable else COMPOSITE_METHODS if tool.has_uses else INLINE_METHODS
         return HandlerJob(
             entry=tool.entry,
@@ -138,7 +156,7 @@ class Origin:
             started_ms=milliseconds(started_at),
             seed=f"{self.seed}/{place.path}",
             timeout_s=tool.timeout_s,
-            env={name: value for name, value in allowed.items() if value is not None},
+            env=env,
             call_id=f"{self.session_id}/{place.path}" if self.session_id is not None and place.path else None,
             strict=self.strict,
             dry=self.dry,
@@ -213,7 +231,7 @@ class InlineFrame:
 
     def failed(self, failure: HandlerFailure) -> None:
         if not self._end.done():
-            self._end.set_exception(HandlerFailed(failure))
+            self._end.set_exception(HandlerFailed(self._origin.masked(failure)))
 
     def diverged(self, divergence: Divergence) -> None:
         raise AssertionError("a handler that is not journaled cannot diverge")
