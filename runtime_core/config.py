@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
-from runtime_core.wire.settings import KIB, MIB, Durability, Limits, Retention, Settings
+from runtime_core.wire.settings import KIB, MIB, Confirmations, Durability, Limits, Retention, Settings
 
 _Problem = str | None
 
@@ -63,10 +63,10 @@ def read(text: str, path: Path) -> Config:
     settings = Settings(
         limits=replace(Limits(), **values["limits"]),
         retention=replace(Retention(), **values["retention"]),
+        confirmations=replace(Confirmations(), **values["confirmations"]),
         **values["journal"],
         **values["development"],
         **values["sandbox"],
-        **{f"confirm_{key}": value for key, value in values["confirmations"].items()},
     )
     return Config(settings, tuple(warnings))
 

@@ -130,7 +130,7 @@ class Runtime:
         toolbox = Toolbox((*own_tools, store_tools, WebTools(self._secrets), requests, mail_tools, *far_tools))
         self._gates = Gates(
             self._journal,
-            self._settings.confirm_wait_s,
+            self._settings.confirmations.wait_s,
             advance=lambda run_id: self._executor.advance(run_id, None),
             cancel=lambda run_id, who: self.cancel(run_id, who=who),
             rest=lambda: self._executor.pulse.wait(GATE_REST_S),

@@ -40,11 +40,17 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
+class Confirmations:
+    """``wait_s``: how many seconds a model waits for a person to allow its call (contract decision 20)."""
+
+    wait_s: float = 300
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """``strict``: changed parameters of a recorded call stop the run; ``replay_twice``: every leg is replayed once more
     and compared (both for development). ``shell_exec``: ``ctx.exec`` also where the manifest does not ask for it; the
-    repository has to be trusted all the same. ``confirm_wait_s``: how long a model waits for a person to allow its
-    call.
+    repository has to be trusted all the same.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -53,4 +59,4 @@ class Settings:
     strict: bool = False
     replay_twice: bool = False
     shell_exec: bool = False
-    confirm_wait_s: float = 300
+    confirmations: Confirmations = field(default_factory=Confirmations)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime_core.config import _KEYS, Config, load, read
-from runtime_core.wire.settings import Limits, Retention, Settings
+from runtime_core.wire.settings import Confirmations, Limits, Retention, Settings
 from tests.architecture.lints import ROOT
 
 FILE = Path("config.toml")
@@ -39,9 +39,17 @@ def test_every_setting_can_be_set() -> None:
     replay_twice = true
     [sandbox]
     shell_exec = true
+    [confirmations]
+    wait_s = 60
     """
     wanted = Settings(
-        Limits(5, 2048, 4096, 2, 100), Retention(0.5), "relaxed", strict=True, replay_twice=True, shell_exec=True
+        Limits(5, 2048, 4096, 2, 100),
+        Retention(0.5),
+        "relaxed",
+        strict=True,
+        replay_twice=True,
+        shell_exec=True,
+        confirmations=Confirmations(60),
     )
     assert read(text, FILE) == Config(wanted)
     unchanged = [

@@ -11,7 +11,7 @@ import pytest
 
 from runtime_core.journal.base import Answer
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.settings import Settings
+from runtime_core.wire.settings import Confirmations, Settings
 from tests.support.web import Says, Web, web_server
 from tests.unit.engine.workshop import Bench, Repo, bench, play
 
@@ -126,7 +126,7 @@ def test_silence_denies(tmp_path: Path) -> None:
     repo, data = _repo(tmp_path), tmp_path / "data"
 
     async def story() -> None:
-        async with bench(repo, data, settings=Settings(confirm_wait_s=1)) as on:
+        async with bench(repo, data, settings=Settings(confirmations=Confirmations(1))) as on:
             running = asyncio.create_task(on.run("review"))
             asked = await _asked(on)
             assert asked["expires_at"] is not None
@@ -145,7 +145,7 @@ def test_the_time_of_the_agent_stands_still_while_a_person_is_waited_for(tmp_pat
     repo = _repo(tmp_path)
 
     async def story() -> None:
-        async with bench(repo, tmp_path / "data", settings=Settings(confirm_wait_s=3)) as on:
+        async with bench(repo, tmp_path / "data", settings=Settings(confirmations=Confirmations(3))) as on:
             assert "nobody answered" in (await on.run("review"))["result"]["said"]
 
     play(story())
