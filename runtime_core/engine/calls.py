@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.agents.turns import Model
-from runtime_core.engine.agent_calls import subagent
 from runtime_core.connections.masking import masked_json
+from runtime_core.engine.agent_calls import subagent
 from runtime_core.engine.attachments import stripped
 from runtime_core.engine.failures import CallFailed, HandlerFailed, tool_failed
 from runtime_core.engine.frames import MAX_TOOL_DEPTH, InlineFrame, Origin, Outcome, Place
