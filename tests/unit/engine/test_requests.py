@@ -42,6 +42,23 @@ except Exception as error:
     names = ("name", "code", "status", "body")
     return {**{name: getattr(error, name, None) for name in names}, "message": str(error)}
 """
+LEAKY_TS = """
+const token = ctx.env('SUPPORT_TOKEN');
+console.log('token', token);
+ctx.log(`region ${ctx.env('REGION')}, token ${token}`);
+await ctx.request('support-api', '/tickets', { headers: { 'X-Token': token } });
+if (params.fails) throw new Error(`it did not like ${token}`);
+return token.length;
+"""
+LEAKY_PY = """
+token = ctx.env('SUPPORT_TOKEN')
+print('token', token)
+ctx.log(f"region {ctx.env('REGION')}, token {token}")
+await ctx.request('support-api', '/tickets', headers={'X-Token': token})
+if params.get('fails'):
+    raise ValueError(f'it did not like {token}')
+return len(token)
+"""
 ONE_TS = "return await ctx.request('support-api', '/x', { method: 'POST', data: { a: 1 } });"
 ONE_PY = "return await ctx.request('support-api', '/x', method='POST', data={'a': 1})"
 CODE_TS = """
@@ -69,6 +86,7 @@ def web() -> Generator[Web]:
 def office(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Generator[Office]:
     patch = pytest.MonkeyPatch()
     patch.setenv("SUPPORT_TOKEN", SECRET)
+    patch.setenv("REGION", "eu-west")
     repo = Repo(tmp_path_factory.mktemp("requests") / "repo")
     spec = {"baseUrl": f"{web.url}/api", "auth": {"type": "bearer", "token": "env:SUPPORT_TOKEN"}}
     repo.file("connections/support-api/spec.json", spec)
@@ -96,6 +114,13 @@ def office(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Generator[Offi
         py = CODE_PY.replace("NAME", f"{name}_py").replace("EXPOSURE", f"'exposure': {{'kind': '{exposure}'}},")
         repo.file(f"amodal/tools/{name}-ts/tool.ts", ts)
         repo.file(f"amodal/tools/{name}-py/tool.py", py)
+    leaky: dict[str, Any] = {"env": ["SUPPORT_TOKEN", "REGION"], "effect": "read"}
+    repo.tool("leaky_ts", ts=LEAKY_TS, **leaky)
+    repo.tool("leaky_py", py=LEAKY_PY, **leaky)
+    for language in ("ts", "py"):
+        repo.durable(
+            f"calls_{language}", ts=f"return ctx.callTool('leaky_{language}', params);", tools=(f"leaky_{language}",)
+        )
     repo.durable("durable_ts", ts="return await ctx.callTool('request', params);", tools=("request",))
     repo.durable("durable_py", py="return await ctx.call_tool('request', params)", tools=("request",))
     repo.tool("inline_ts", ts="return await ctx.callTool('request', params);", tools=("request", "any_ts"))
@@ -228,7 +253,23 @@ def test_a_model_sees_status_and_body_and_only_the_connections_of_its_agent(offi
     assert len(web.seen) == before
 
 
+@LANGUAGES
+def test_a_secret_of_a_handler_is_in_no_log_no_error_and_no_span(office: Office, web: Web, language: str) -> None:
+    done = office.run(f"calls_{language}", {})
+    assert done["result"] == len(SECRET)
+    assert web.last.headers["x-token"] == SECRET
+    failed = office.run(f"calls_{language}", {"fails": True})
+    assert "it did not like ***" in failed["outcome"]["reason"]
+    shown = dumps(office.detail(done["sessionId"])) + dumps(office.detail(failed["sessionId"]))
+    assert '"X-Token":"***"' in shown.replace("\\", "")
+    log = (office.data / "logs" / "handlers.log").read_text()
+    assert "region eu-west, token ***" in log
+    assert SECRET not in shown + log
+    assert SECRET not in dumps(office.run(f"leaky_{language}", {"fails": True}))
+
+
 def test_no_file_of_the_data_folder_holds_the_credential(office: Office) -> None:
     _any(office, "ts", "support-api", "/missing")
+    office.run("calls_ts", {"fails": True})
     files = [path for path in Path(office.data).rglob("*") if path.is_file()]
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
