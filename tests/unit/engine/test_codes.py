@@ -13,6 +13,8 @@ from runtime_core.engine.calls import Calls
 from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.failures import CallFailed
 from runtime_core.engine.frames import MAX_AGENT_LEVELS, MAX_TOOL_DEPTH, Origin, Place
+from runtime_core.engine.gate import Order
+from runtime_core.engine.hooks import Hooks
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.shell import Shell
 from runtime_core.engine.surface import Surface
@@ -34,6 +36,9 @@ def calls_of(folder: Path) -> Calls:
     async def own_run(place: Place, params: str) -> str:
         raise AssertionError(f"{place} {params}")
 
+    async def gate(order: Order) -> str:
+        raise AssertionError(order)
+
     log = HandlerLog(folder / "log", lambda: False)
     origin = Origin(bundle, HandlerHosts(folder), None, "", "", lambda _: None, log, Toolbox(()))
 
@@ -42,7 +47,9 @@ def calls_of(folder: Path) -> Calls:
 
     shell = Shell(bundle, False, trusted, asyncio.Semaphore(), Path("nowhere"))
     surface = Surface(Definitions(origin.hosts), origin, "somebody", None)
-    return Calls(origin, SpanBook("", 0), lambda: None, own_run, shell, surface, {})
+    no_documents: Any = None
+    hooks = Hooks(origin.hosts, no_documents)
+    return Calls(origin, SpanBook("", 0), lambda: None, own_run, gate, shell, surface, hooks, {})
 
 
 @pytest.mark.parametrize(
