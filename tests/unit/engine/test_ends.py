@@ -388,11 +388,11 @@ def test_a_run_whose_journal_fails_goes_on_when_it_works_again(tmp_path: Path) -
             append = desk.runtime._journal.append
             refused: list[object] = []
 
-            async def full(claim: Claim, entries: Sequence[Entry], *more: Any, **named: Any) -> None:
+            async def full(claim: Claim, entries: Sequence[Entry], *more: Any, **named: Any) -> Any:
                 if len(refused) < 2 and entries:
                     refused.append(entries)
                     raise RuntimeFault("data_folder_unusable", "The disk is full.")
-                await append(claim, entries, *more, **named)
+                return await append(claim, entries, *more, **named)
 
             desk.runtime._journal.append = full
             started = await desk.run("top")
