@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Literal, cast
 
-from runtime_core.repo.bundle import Connection, Store
+from runtime_core.repo.bundle import Agent, Connection, Store
 
 Mode = Literal["read", "rw"]
 
@@ -23,6 +23,15 @@ def store_tools(store: Store, mode: Mode = "rw") -> Sequence[str]:
     """The tools of a store that a grant gives."""
     verbs = (verb for verb, needed in VERBS.items() if mode == "rw" or needed == "read")
     return [f"store__{store.name}__{verb}" for verb in verbs if verb != "remove" or store.deletable]
+
+
+def is_beyond_grants(name: str, agent: Agent, stores: Collection[str]) -> bool:
+    """Whether a name is that of a store tool which the agent's grants, if it has any, do not give it."""
+    store, _, verb = name.removeprefix("store__").rpartition("__")
+    if not agent.stores or not name.startswith("store__") or store not in stores:
+        return False
+    held = agent.stores.get(store)
+    return held is None or (held == "read" and VERBS.get(verb) != "read")
 
 
 def is_driver(connection: Connection) -> bool:

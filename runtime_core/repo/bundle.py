@@ -141,14 +141,17 @@ class Agent:
     target_output_max: int = 400
 
     def without(self, entries: Set[tuple[str, str]]) -> Agent:
-        """The agent without some entries, given as list and name."""
+        """The agent without some entries, given as list and name, and without the tools of stores, connections and
+        MCP servers among them."""
+        gone = tuple(f"store__{name}__" if key == "stores" else f"{name}__" for key, name in entries if key != "tools")
 
         def kept(key: str, names: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(name for name in names if (key, name) not in entries)
 
+        listed = None if self.tools is None else kept("tools", self.tools)
         return replace(
             self,
-            tools=None if self.tools is None else kept("tools", self.tools),
+            tools=None if listed is None else tuple(name for name in listed if not name.startswith(gone)),
             subagents=kept("subagents", self.subagents),
             connections=kept("connections", self.connections),
             skills=kept("skills", self.skills),

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from runtime_core.repo.agents import Agents
-from runtime_core.repo.builtins import BUILT_IN, MAIL_TOOLS, VERBS, WEB_TOOLS, is_driver, mcp_servers, store_tools
+from runtime_core.repo.builtins import (
+    BUILT_IN,
+    MAIL_TOOLS,
+    VERBS,
+    WEB_TOOLS,
+    is_beyond_grants,
+    is_driver,
+    mcp_servers,
+    store_tools,
+)
 from runtime_core.repo.bundle import Agent, Connection, Skill, Tool
 from runtime_core.repo.files import JsonFile, items_of
 from runtime_core.repo.report import INVALID, Report, did_you_mean
@@ -129,7 +138,7 @@ def _is_ready_name(name: str, parts: Parts) -> bool:
 
 def _built_in(name: str, parts: Parts) -> Finding | None:
     if name in WEB_TOOLS and "webTools" not in parts.manifest:
-        message = f'"{name}" is not available: amodal.json sets up no web tools.'
+        message = f'"{name}" is not available: amodal.json sets up none that can be used.'
         return Finding(message, 'Add "webTools": {"provider": "google", "apiKey": "env:NAME"} there.', resolves=True)
     memory = parts.manifest.get("memory")
     if name == "memory" and not (isinstance(memory, dict) and cast("dict[str, Any]", memory).get("enabled") is True):
@@ -207,6 +216,13 @@ def _agent_findings(agent: Agent, parts: Parts, known: Set[str]) -> Iterator[tup
             yield key, f"{finding.message} {_NOT_OFFERED}", finding.remedy if finding.resolves else remedy
         elif tool is not None and not tool.llm_callable:
             yield key, f'The tool "{name}" says that no model may call it; this one is not offered it.', "Take it out."
+        elif tool is None and is_beyond_grants(name, agent, parts.stores):
+            store, verb = _store_of(name)
+            yield (
+                key,
+                f'The agent\'s grants do not give it "{name}". {_NOT_OFFERED}',
+                f'Add "{store}": "{VERBS.get(verb, "rw")}" to its stores, or take the name out.',
+            )
     for number, name in enumerate(agent.subagents):
         if _is_missing(name, parts.agents):
             message, remedy = _unresolved_agent(name, parts.agents)

@@ -29,7 +29,7 @@ Items = Mapping[str, str]
 
 def folders_of(root: Path, kind: str, report: Report) -> Items:
     """One folder for each item of a kind, sorted by place and name. Raises `OSError`."""
-    return _items(root, kind, report, lambda entry: entry.name if _is_dir(entry) else None, "a folder for each")
+    return _items(root, kind, report, lambda entry: entry.name if _is_dir(entry) else None, "a folder for each item")
 
 
 def files_of_kind(root: Path, kind: str, suffixes: tuple[str, ...], report: Report) -> Items:
@@ -53,7 +53,7 @@ def _items(
             if is_left_out(entry, path, report):
                 continue
             if name is None:
-                report.ignore(_shown(entry, path), f"{kind} are {expected}")
+                report.ignore(_shown(entry, path), f"{kind}/ holds {expected}")
             elif name in found:
                 report.warning(INVALID, path, f'"{name}" is there twice; {found[name]} is used.', f"Remove {path}.")
             else:

@@ -16,6 +16,8 @@ from runtime_core.repo.report import ENV_NOT_SET, INVALID, NOT_FOUND, READ_FAILE
 
 MANIFEST: Final = "amodal.json"
 _SERVER_AT: Final = 2
+_UNUSED: Final = ("embed", "platform", "proactive")
+"""What another host of the repository may need and nothing here uses."""
 _WITH_SECRETS: Final = ("mcp", "models", "platform", "proactive", "stores", "webTools")
 
 
@@ -122,7 +124,8 @@ def _filled(file: JsonFile, known: Known, report: Report) -> dict[str, Any]:
     """The manifest without the blocks that cannot be used, and with the names in it that are shown looked up.
 
     All other ``env:NAME`` values stay as they are: whoever needs one looks it up (contract 1.2). An unset name switches
-    an optional block off (decision 31) and is an error anywhere else; so does a secret that stands there as it is.
+    an optional block off (decision 31) and is an error anywhere else. A secret that stands there as it is goes with its
+    block, or alone.
     """
     filled = cast("dict[str, Any]", _copied(file.value))
     for key, name in list(unset_names(file.value, known)):
@@ -134,7 +137,7 @@ def _filled(file: JsonFile, known: Known, report: Report) -> dict[str, Any]:
         else:
             _switch_off(file, filled, key, block, (ENV_NOT_SET, what, f"Set {name} before starting."), report)
     for section in _WITH_SECRETS:
-        for key in literal_secrets(file.value.get(section), (section,)):
+        for key in list(literal_secrets(file.value.get(section), (section,))):
             remedy = 'Write "env:NAME", set NAME in the environment or the keychain, and replace the secret.'
             problem = (INVALID, "A secret must not stand in a file of the repository", remedy)
             _switch_off(file, filled, key, _optional_block(key) or key, problem, report)
@@ -170,7 +173,7 @@ def _copied(value: Any) -> Any:
 
 
 def _optional_block(key: Key) -> Key | None:
-    if key[0] == "webTools":
+    if key[0] in ("webTools", *_UNUSED):
         return key[:1]
     if key[0] == "models" and len(key) > 1:
         return key[:2]

@@ -32,7 +32,7 @@ class FieldDefinition(BaseModel):
         description="Write string, number, boolean, datetime, enum, array, object or ref as the type."
     )
     nullable: bool = Field(False, description="Write true or false, or leave it out.")
-    values: list[str | float | bool] | None = Field(None, description="List the values that the field may have.")
+    values: list[str | float | bool | None] | None = Field(None, description="List the values that the field may have.")
     min: float | None = Field(None, description="Give a number, or leave it out.")
     max: float | None = Field(None, description="Give a number, or leave it out.")
     item: dict[str, Any] | None = Field(None, description='Define the items, for example {"type": "string"}.')

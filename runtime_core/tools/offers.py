@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runtime_core.repo.builtins import DEFAULT_TOOLS, MAIL_TOOLS, is_driver, store_tools
+from runtime_core.repo.builtins import DEFAULT_TOOLS, MAIL_TOOLS, is_beyond_grants, is_driver, store_tools
 from runtime_core.repo.bundle import Agent, Bundle
 from runtime_core.tools.base import Toolbox
 
@@ -13,12 +13,14 @@ def offered(agent: Agent, bundle: Bundle, toolbox: Toolbox) -> list[str]:
     """The tools that a model with the definition ``agent`` may call, each once, as far as they are there."""
     listed = DEFAULT_TOOLS if agent.tools is None else agent.tools
     names = dict.fromkeys([*listed, *_granted(agent, bundle, toolbox)])
-    return [name for name in names if _is_there(name, bundle, toolbox)]
+    return [name for name in names if _is_there(name, agent, bundle, toolbox)]
 
 
-def _is_there(name: str, bundle: Bundle, toolbox: Toolbox) -> bool:
+def _is_there(name: str, agent: Agent, bundle: Bundle, toolbox: Toolbox) -> bool:
     own = bundle.tools.get(name)
-    return own.llm_callable if own is not None else toolbox.find(bundle, name) is not None
+    if own is not None:
+        return own.llm_callable
+    return not is_beyond_grants(name, agent, bundle.stores) and toolbox.find(bundle, name) is not None
 
 
 def _granted(agent: Agent, bundle: Bundle, toolbox: Toolbox) -> Iterator[str]:

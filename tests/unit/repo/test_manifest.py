@@ -162,7 +162,18 @@ def test_what_cannot_be_used_is_switched_off(repository: Repository, part: dict[
 
 
 def test_a_secret_elsewhere_is_left_out(repository: Repository) -> None:
-    repository.write("amodal.json", {"name": "x", "version": "1", "platform": {"projectId": "p", "apiKey": "sk-77"}})
+    stores = {"backend": "postgres", "postgresUrl": "postgres://desk:sk-77@db.example/desk"}
+    repository.write("amodal.json", {"name": "x", "version": "1", "stores": stores})
     bundle = load_bundle(repository.root)
-    assert bundle.manifest["platform"] == {"projectId": "p"}
-    assert [problem.key for problem in bundle.problems] == ["platform.apiKey"]
+    assert bundle.manifest["stores"] == {"backend": "postgres"}
+    assert [problem.key for problem in bundle.problems] == ["stores.postgresUrl"]
+
+
+def test_what_nothing_here_uses_needs_no_values(repository: Repository) -> None:
+    platform = {"projectId": "env:NOT_SET_HERE", "apiKey": "env:NOT_SET_HERE"}
+    repository.write(
+        "amodal.json", {"name": "x", "version": "1", "platform": platform, "ci": {"evals": {"runOn": "never"}}}
+    )
+    bundle = load_bundle(repository.root)
+    assert "platform" not in bundle.manifest
+    assert {problem.severity for problem in bundle.problems} == {"warning"}

@@ -140,3 +140,11 @@ def test_what_a_model_would_be_offered_is_only_warned_about(repository: Reposito
         ("warning", "tools[1]"),
         ("warning", "subagents[0]"),
     ]
+
+
+def test_a_store_tool_beyond_the_grants_of_its_agent_is_warned_about(repository: Repository) -> None:
+    repository.store("parcels")
+    repository.agent("clerk", tools=["store__parcels__get", "store__parcels__set"], stores={"parcels": "read"})
+    warning = repository.only_warning()
+    assert warning.key == "tools[1]"
+    assert '"parcels": "rw"' in warning.remedy

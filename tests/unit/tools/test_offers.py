@@ -86,6 +86,23 @@ def test_grants_of_stores_give_their_tools() -> None:
     assert names(replace(none, stores={"gone": "rw"})) == []
 
 
+def test_grants_limit_what_a_list_gives() -> None:
+    listing = replace(PLAIN, tools=("store__parcels__set", "store__events__get"))
+    assert names(listing) == ["store__parcels__set", "store__events__get"]
+    assert "store__parcels__set" not in names(replace(listing, stores={"parcels": "read"}))
+    assert "store__events__get" not in names(replace(listing, stores={"parcels": "rw"}))
+    assert "store__parcels__set" in names(replace(listing, stores={"parcels": "rw"}))
+
+
+def test_a_predicate_that_takes_a_store_or_connection_away_takes_its_tools() -> None:
+    agent = replace(
+        PLAIN, tools=("store__parcels__set", "crm__list_orders"), stores={"parcels": "rw"}, connections=("crm",)
+    )
+    ready = ("crm__list_orders", "crm_old__list_orders")
+    less = agent.without({("stores", "parcels"), ("connections", "crm")})
+    assert names(less, *ready) == []
+
+
 def test_grants_of_connections_servers_and_subagents_give_theirs() -> None:
     none = replace(PLAIN, tools=())
     ready = ("crm__discover", "crm__list_orders", "crm_old__list_orders", "docs__search", "send_message")
