@@ -22,6 +22,8 @@ METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_SHOWN: Final = 2_000
 """Characters of a body that an error repeats."""
+_SMALL: Final = 100_000
+"""Characters of a body that are read at once; a larger one does not hold up the loop."""
 _FORM: Final = "application/x-www-form-urlencoded"
 _OURS: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
 _NO_HEADER_VALUE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
@@ -116,7 +118,9 @@ class Connections:
             raise prepared.failure(problem) from None
         except ExchangeFailed as problem:
             raise prepared.failure(problem) from None
-        return prepared.reply(answer)
+        if len(answer.text) < _SMALL:
+            return prepared.reply(answer)
+        return await asyncio.to_thread(prepared.reply, answer)
 
     async def close(self) -> None:
         """Close the connections that are kept open."""

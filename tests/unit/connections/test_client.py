@@ -411,6 +411,18 @@ def test_cookies_of_one_request_are_not_sent_with_the_next() -> None:
     assert [seen.headers.get("cookie") for seen in web.seen] == [None, None]
 
 
+def test_large_answers_come_whole_while_others_are_served() -> None:
+    rows = [{"id": number, "text": "ü" * 50} for number in range(20_000)]
+    with web_server(lambda seen: Says(rows if seen.path == "/rows" else 1)) as web:
+
+        async def both(connections: Connections) -> list[str]:
+            sent = (connections.send(connection(web.url), Request(path), Someone()) for path in ("/rows", "/x"))
+            return [reply.data for reply in await asyncio.gather(*sent)]
+
+        large, small = with_connections(both)
+    assert (json.loads(large), small) == (rows, "1")
+
+
 def test_an_answer_that_is_too_large_is_cut_off() -> None:
     with web_server(lambda _: Says(gzip.compress(b" " * 11_000_000), headers={"Content-Encoding": "gzip"})) as web:
         failed = failure(connection(web.url), Request("/x"))
