@@ -34,7 +34,24 @@ TOOLS = st.fixed_dictionaries(
     },
 )
 AGENTS = st.dictionaries(st.sampled_from(["name", "tools", "subagents", "timeout", "maxToolCalls", "stores"]), ANY)
-MANIFESTS = st.dictionaries(st.sampled_from(["name", "version", "models", "webTools", "stores"]), ANY)
+MANIFEST_KEYS = ("name", "version", "models", "webTools", "stores", "mcp", "memory", "sandbox", "platform")
+SERVERS = st.fixed_dictionaries({"servers": st.dictionaries(st.text(max_size=8), ANY, max_size=2) | ANY})
+MANIFESTS = st.dictionaries(st.sampled_from(MANIFEST_KEYS), ANY | SERVERS)
+FIELD_WORDS = ("type", "nullable", "values", "item", "fields", "store", "min")
+FIELDS = st.recursive(
+    ANY | st.sampled_from(["string", "enum", "array", "object", "ref"]),
+    lambda inner: st.dictionaries(st.sampled_from(FIELD_WORDS), inner, max_size=4),
+    max_leaves=10,
+)
+STORES = st.dictionaries(
+    st.sampled_from(["name", "key", "schema", "entity", "indexed", "deletable", "ttl"]),
+    ANY | st.dictionaries(st.text(max_size=4), FIELDS, max_size=3) | st.sampled_from(["{a}", "{", "x"]),
+)
+SPECS = st.dictionaries(
+    st.sampled_from(["protocol", "baseUrl", "headers", "auth", "contextInjection", "env", "args", "command", "token"]),
+    ANY | st.dictionaries(st.sampled_from(["type", "token", "x", "in"]), ANY | st.just("env:A"), max_size=3),
+)
+HOOKS = st.dictionaries(st.sampled_from(["points", "capabilities", "failPolicy", "priority", "config", "name"]), ANY)
 
 
 SLOT = st.just({"$fn": "f"})
@@ -89,6 +106,30 @@ def test_any_definition(tool: dict[str, Any], agent: dict[str, Any], manifest: d
             "amodal.json": {"name": "x", "version": "1", **manifest},
         }
     )
+
+
+@settings(deadline=None, max_examples=40)
+@given(STORES | ANY, SPECS | ANY, HOOKS | ANY, ANY, AGENTS)
+def test_any_definition_of_anything_else(store: Any, spec: Any, hook: Any, other: Any, agent: dict[str, Any]) -> None:
+    load(
+        {
+            "amodal/stores/parcels.json": store,
+            "connections/crm/spec.json": spec,
+            "connections/crm/policy.json": other,
+            "hooks/guard/hook.json": hook,
+            "hooks/guard/index.mjs": b"",
+            "automations/morning.json": other,
+            "agents/checker/agent.json": {**agent, "stores": {"parcels": "rw"}, "connections": ["crm"]},
+            "amodal/tools/ship/tool.json": {"description": "x", "uses": {"tools": ["store__parcels__set", "crm__a"]}},
+        }
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.text(alphabet="#-: \nATSabcst", max_size=60))
+def test_any_text(text: str) -> None:
+    files = ("knowledge/a.md", "skills/a/SKILL.md", "automations/a.md", "evals/a.md", "agents/checker/AGENT.md")
+    load(dict.fromkeys(files, text.encode()))
 
 
 @settings(deadline=None, max_examples=40)
