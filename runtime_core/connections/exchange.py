@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final, cast
+
+from runtime_core.connections.sending import certificates
 
 if TYPE_CHECKING:
     import httpx
@@ -86,21 +86,12 @@ class Exchanges:
             raise ExchangeFailed("unreachable", f"{reason}. {remedy}", is_sent=False) from None
 
 
-@cache
-def _certificates() -> ssl.SSLContext:
-    import httpx
-
-    return httpx.create_ssl_context()
-
-
 def _new_client() -> httpx.AsyncClient:
     import httpx
 
-    for name in ("httpx", "httpcore"):
-        logging.getLogger(name).setLevel(logging.WARNING)  # below that they tell whole addresses, keys included
     no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
     return httpx.AsyncClient(
-        verify=_certificates(),
+        verify=certificates(),
         timeout=httpx.Timeout(None, connect=_CONNECT_S),
         cookies=no_cookies,
         headers={"User-Agent": "operator-inbox"},

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, cast
 from urllib.parse import quote, urlsplit
 
 from runtime_core.connections.secrets import Secrets
+from runtime_core.connections.sending import certificates
 from runtime_core.tools.base import ToolFailed
 from runtime_core.tools.web_addresses import AddressRefused
 from runtime_core.tools.web_tokens import TOKEN_BYTES, TOKENS, cut
@@ -92,9 +93,10 @@ class Google:
         headers = {"x-goog-api-key": self._key, "content-type": "application/json"}
         received = bytearray()
         try:
+            trusted = await asyncio.to_thread(certificates)
             async with (
                 asyncio.timeout(TIMEOUT_S),
-                httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=not self._is_here) as client,
+                httpx.AsyncClient(verify=trusted, timeout=TIMEOUT_S, trust_env=not self._is_here) as client,
                 client.stream("POST", url, content=body, headers=headers) as response,
             ):
                 async for piece in response.aiter_bytes():
@@ -103,7 +105,7 @@ class Google:
                         raise ToolFailed(f"{self._base} answered with more than {ANSWER_LIMIT:,} bytes.")
         except TimeoutError:
             raise ToolFailed(f"{self._base} did not answer within {TIMEOUT_S:g} s.") from None
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             reason = self._clean(str(error)) or type(error).__name__
             raise ToolFailed(f"{self._base} could not be asked: {reason}.") from None
         return response.status_code, self._parsed(response.status_code, bytes(received))

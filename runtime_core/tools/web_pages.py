@@ -10,10 +10,13 @@ from email.message import Message
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
+from runtime_core.connections.sending import certificates
 from runtime_core.tools.web_addresses import AddressRefused, AddressUnknown, Reach, Target, checked_host, locate
 from runtime_core.tools.web_text import HTML, NoText, page_text
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 TIMEOUT_S: Final = 10.0
@@ -67,7 +70,8 @@ async def _follow(url: str, reach: Reach, count: Callable[[str], None]) -> _Answ
     import httpx
 
     limits = httpx.Limits(max_connections=1, max_keepalive_connections=0)
-    async with httpx.AsyncClient(trust_env=False, limits=limits, timeout=TIMEOUT_S) as client:
+    trusted = await _certificates(url)
+    async with httpx.AsyncClient(verify=trusted, trust_env=False, limits=limits, timeout=TIMEOUT_S) as client:
         for hop in range(REDIRECTS + 1):
             host = checked_host(url)
             target = await locate(host)
@@ -81,6 +85,14 @@ async def _follow(url: str, reach: Reach, count: Callable[[str], None]) -> _Answ
                 return answer
             url = _joined(url, answer)
     raise PageUnavailable(f"{url} is one redirect after {REDIRECTS} others; none further is followed.")
+
+
+async def _certificates(url: str) -> ssl.SSLContext:
+    try:
+        return await asyncio.to_thread(certificates)
+    except (OSError, ValueError):
+        reason = "the certificates that SSL_CERT_FILE names cannot be read"
+        raise PageUnavailable(f"{url} cannot be asked: {reason}.") from None
 
 
 def _parsed(url: str) -> httpx.URL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
@@ -45,7 +46,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(answer: Callable[[Seen], Answer], address: str = "127.0.0.1") -> Generator[Server]:
+def serving(
+    answer: Callable[[Seen], Answer], address: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+) -> Generator[Server]:
     server = Server(answer)
 
     class Handler(BaseHTTPRequestHandler):
@@ -71,6 +74,8 @@ def serving(answer: Callable[[Seen], Answer], address: str = "127.0.0.1") -> Gen
             pass
 
     with ThreadingHTTPServer((address, 0), Handler) as http:
+        if tls is not None:
+            http.socket = tls.wrap_socket(http.socket, server_side=True)
         thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         server.url = f"http://{address}:{http.server_port}"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import shutil
 import socket
+import ssl
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from runtime_core.connections.sending import certificates
 from runtime_core.repo.bundle import Agent, Bundle
 from runtime_core.tools import web_addresses, web_pages
 from runtime_core.tools.base import Caller, ToolFailed
@@ -364,6 +368,36 @@ def test_the_address_that_was_checked_is_the_one_that_is_asked(
     assert found["status"] == "ok"
     assert asked.count("desk.local") == 2  # to see where it is, and to fetch it
     assert {key.lower(): value for key, value in site.seen[0].headers.items()}["host"] == f"desk.local:{site.port}"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with it")
+def test_a_certificate_has_to_be_that_of_the_name_not_of_the_address(
+    google: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=desk.local -addext subjectAltName=DNS:desk.local"
+    )
+    subprocess.run([*made.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    lookup = socket.getaddrinfo
+
+    def here(host: str, *rest: Any, **options: Any) -> Any:
+        return lookup("127.0.0.1" if host.endswith(".local") else host, *rest, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", here)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    certificates.cache_clear()
+    try:
+        with serving(lambda _: page("hello", "text/plain"), tls=tls) as server:
+            assert Desk(google.url).fetch(f"https://desk.local:{server.port}")["content"] == "hello"
+            for host in ("other.local", "127.0.0.1"):
+                refused = Desk(google.url).fetch(f"https://{host}:{server.port}")
+                assert refused["status"] == "error"
+                assert "certificate" in refused["content"]
+    finally:
+        certificates.cache_clear()
 
 
 # ---- private pages ------------------------------------------------------------------------------------------------
