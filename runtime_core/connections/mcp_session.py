@@ -207,10 +207,7 @@ class McpSession:
             if cursor is None or len(found) > TOOL_LIMIT:
                 break
         given = {tool.name: tool for tool in found[:TOOL_LIMIT]}
-        self.tools = {
-            name: _tool(name, given[original], is_trusted=self._server.is_trusted)
-            for name, original in named(given).items()
-        }
+        self.tools = await asyncio.to_thread(_tools, given, is_trusted=self._server.is_trusted)
 
     async def _hear(self, message: Any) -> None:
         from mcp.types import ToolListChangedNotification
@@ -274,6 +271,12 @@ def _load() -> None:
 
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     logging.getLogger("httpx2").setLevel(logging.WARNING)
+
+
+def _tools(given: Mapping[str, Any], *, is_trusted: bool) -> Mapping[str, McpTool]:
+    """In a thread: checking schemas takes its time."""
+    names = named(given).items()
+    return {name: _tool(name, given[original], is_trusted=is_trusted) for name, original in names}
 
 
 def _tool(name: str, given: Any, *, is_trusted: bool) -> McpTool:

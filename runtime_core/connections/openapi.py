@@ -6,6 +6,7 @@ says why and leaves the others alone.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
@@ -114,6 +115,12 @@ class Document:
             raise BadDocument(f"{entry.method} {entry.path} cannot be called: {found}")
         return found
 
+    def prepare(self) -> None:
+        """Take all operations out now. May be called in any thread."""
+        for entry in self.entries.values():
+            with contextlib.suppress(BadDocument):
+                self.operation(entry)
+
     def _entries(self) -> Sequence[Entry]:
         found: list[tuple[str, str, str, Mapping[str, Any], Sequence[Any]]] = []
         for path, item in _object(self.content.get("paths")).items():
@@ -143,8 +150,6 @@ class _Reader:
         self._schemas = SchemaCopy(references)
 
     def operation(self, entry: Entry) -> Operation:
-        from runtime_core.repo.params import check_schema  # with jsonschema, as everywhere on first use
-
         given = self._parameters(entry)
         parameters: list[Parameter] = []
         schemas: dict[str, Any] = {}
@@ -164,9 +169,6 @@ class _Reader:
         schema = {"type": "object", "properties": schemas, "required": required, "additionalProperties": False}
         if definitions := self._schemas.definitions():
             schema["$defs"] = definitions
-        for problem in check_schema(schema):
-            if not problem.tolerable:
-                raise BadDocument(problem.message)
         return Operation(entry.name, entry.method, entry.path, parameters, content_type, schema)
 
     def _parameters(self, entry: Entry) -> dict[tuple[str, str], Mapping[str, Any]]:

@@ -91,7 +91,8 @@ class OpenApiTools:
     async def _read(self, bundle: Bundle, connection: Connection) -> None:
         with contextlib.suppress(DocumentUnavailable, TimeoutError):
             async with asyncio.timeout(ASK_S):
-                await self._documents.get(bundle, connection)
+                document = await self._documents.get(bundle, connection)
+                await asyncio.to_thread(document.prepare)
 
     def _discover(self, name: str, connection: Connection) -> ReadyTool:
         async def call(params: JsonText, caller: Caller) -> JsonText:
