@@ -211,7 +211,7 @@ def _prepared(connection: Connection, access: Access, request: Request, sender: 
     except AddressRefused as error:
         raise settings.wrong("baseUrl", f"{error}.") from None
     try:
-        url = address(base, target.endpoint, {**request.params, **target.query})
+        url = address(base, target.endpoint, {**request.params, **target.query, **access.query})
     except AddressRefused as error:
         raise _refused(f"{error}") from None
     headers = _headers(access.headers, request.headers, target.headers, access.credentials)

@@ -48,14 +48,13 @@ class Exchanges:
     async def send(
         self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, query: Mapping[str, str]
     ) -> Answer:
-        """Send a request; ``query`` is added to its URL, and to that of a redirect. Raises `ExchangeFailed`."""
+        """Send a request; ``query`` is what of its query a redirect has to keep. Raises `ExchangeFailed`."""
         import httpx
 
         client = await self._opened()
         coded = {name.encode(): value.encode() for name, value in headers.items()}
         try:
             request = client.build_request(method, url, headers=coded, content=content)
-            request.url = request.url.copy_merge_params(query) if query else request.url
             for _ in range(_REDIRECTS + 1):
                 response = await client.send(request, stream=True)
                 try:

@@ -394,6 +394,13 @@ def test_redirects_to_another_origin_are_not_followed(status: int) -> None:
     assert other.seen == []
 
 
+def test_a_key_in_the_query_leaves_the_rest_of_it_as_it_was_written() -> None:
+    with web_server() as web:
+        chosen = connection(web.url, auth={"type": "api_key", "token": "k/y", "in": "query", "name": "key"})
+        send(chosen, Request("/x?a=b%20c&a=+d", params={"e": "f g"}))
+    assert web.last.path == "/x?a=b%20c&a=+d&e=f%20g&key=k%2Fy"
+
+
 def test_a_loop_of_redirects_ends() -> None:
     with web_server(lambda _: Says(status=302, headers={"Location": "/x"})) as web:
         assert failure(connection(web.url), Request("/x")).code == "redirected"
