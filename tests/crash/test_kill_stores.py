@@ -12,7 +12,7 @@ from tests.unit.engine.test_stores import PARCELS, TOOLS
 from tests.unit.engine.workshop import Repo, bench, play
 
 WRITES = 30
-KILLS = (3, 14, 22)
+KILLS = (3, 22)
 
 COUNTING = {
     "ts": f"""

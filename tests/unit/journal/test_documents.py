@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from runtime_core.config import Config
 from runtime_core.doctor.compact import compact
 from runtime_core.doctor.examine import examine
+from runtime_core.journal.exporting import export
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.json import dumps, loads
 from runtime_core.wire.memory import Note
@@ -282,9 +283,16 @@ def test_a_bad_document_is_not_imported(tmp_path: Path, column: str, said: str) 
         take(tmp_path / "there", "\n".join(map(dumps, content)).encode())
 
 
-def test_a_damaged_document_is_left_out_of_an_export_and_named(tmp_path: Path) -> None:
-    from runtime_core.journal.exporting import export
+def test_a_file_of_the_first_format_is_still_taken_in(tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        await journal.create_run(run_row())
 
+    play(tmp_path, story)
+    content = file_of(tmp_path).replace(b'"format":2', b'"format":1')
+    assert take(tmp_path / "there", content).runs == 1
+
+
+def test_a_damaged_document_is_left_out_of_an_export_and_named(tmp_path: Path) -> None:
     play(tmp_path, furnished)
     spoil(tmp_path, "UPDATE durable_blob SET bytes = x'00'")
     done = export(tmp_path / "runtime.db", [], "1", lambda _: None)
