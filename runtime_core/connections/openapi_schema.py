@@ -95,7 +95,7 @@ class SchemaCopy:
     def _members(self, given: Mapping[str, Any], depth: int) -> dict[str, Any]:
         copied: dict[str, Any] = {}
         for key, value in given.items():
-            if key in _ANNOTATIONS or key in _SHAPES:
+            if key in _SHAPES or (key in _ANNOTATIONS and _ANNOTATIONS[key](value)):
                 copied[key] = value
             elif key in _SCHEMAS:
                 copied[key] = self.copy(value, depth + 1)
@@ -156,9 +156,16 @@ def _is_dependencies(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_names, cast("dict[str, Any]", value).values()))
 
 
-_ANNOTATIONS: Final = frozenset({"title", "description", "default", "examples", "const", "format", "readOnly"})
+_ANNOTATIONS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(("title", "description", "format"), lambda value: isinstance(value, str)),
+    "default": lambda _: True,
+    "examples": lambda value: isinstance(value, list),
+    "readOnly": lambda value: isinstance(value, bool),
+}
+"""What says something to readers; left out where it is something else."""
 _SHAPES: Final[Mapping[str, Callable[[Any], bool]]] = {
     "type": _is_type,
+    "const": lambda _: True,
     "enum": lambda value: isinstance(value, list),
     "required": _is_names,
     "multipleOf": lambda value: _is_number(value) and value > 0,

@@ -15,7 +15,7 @@ from runtime_core.connections.naming import named, split
 from runtime_core.connections.openapi import Document, Operation
 from runtime_core.connections.openapi_request import BadParameter, request_of
 from runtime_core.connections.openapi_text import SIZE_LIMIT, BadDocument, parsed
-from runtime_core.repo.params import check_value
+from runtime_core.repo.params import check_schema, check_value
 
 
 def document(paths: dict[str, Any], version: str = "3.0.3", **more: Any) -> Document:
@@ -402,6 +402,40 @@ def test_no_document_brings_the_reader_down(pieces: dict[str, Any]) -> None:
         for entry in found.entries.values():
             with contextlib.suppress(BadDocument):
                 assert found.operation(entry).name == entry.name
+
+
+KEYWORDS = st.sampled_from(
+    [
+        *(
+            "type",
+            "enum",
+            "const",
+            "properties",
+            "items",
+            "required",
+            "additionalProperties",
+            "allOf",
+            "not",
+            "pattern",
+        ),
+        *("minimum", "exclusiveMinimum", "multipleOf", "maxLength", "minItems", "uniqueItems", "dependentRequired"),
+        *("nullable", "readOnly", "format", "title", "default", "prefixItems", "patternProperties", "contains", "then"),
+    ]
+)
+VALUES = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(["string", "(", "a|b"])
+)
+SCHEMAS = st.recursive(
+    VALUES,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYWORDS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(KEYWORDS, SCHEMAS, max_size=4))
+def test_what_is_taken_over_is_json_schema(schema: dict[str, Any]) -> None:
+    with contextlib.suppress(BadDocument):
+        assert [problem for problem in check_schema(with_body(schema).schema) if not problem.tolerable] == []
 
 
 def test_a_large_document_is_read_at_once() -> None:
