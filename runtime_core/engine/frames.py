@@ -153,6 +153,7 @@ class Origin:
             methods=methods,
             session_id=self.session_id or f"inline_{self.seed}",  # rows that handlers store want a text
             scope_id=self.scope,
+            agent_id=self.bundle.name,
             started_ms=milliseconds(started_at),
             seed=f"{self.seed}/{place.path}",
             timeout_s=tool.timeout_s,

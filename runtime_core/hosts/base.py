@@ -90,6 +90,8 @@ class HandlerJob:
     """Where the function stands in the definition; nothing for a handler."""
     attachments: JsonText | None = None
     """``ctx.attachments``; absent on ctx when None."""
+    agent_id: str | None = None
+    """``ctx.agentId``, the name of the repository; absent on ctx when None."""
 
 
 @dataclass(frozen=True, slots=True)

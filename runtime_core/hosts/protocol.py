@@ -68,6 +68,7 @@ def run_message(number: int, job: HandlerJob) -> dict[str, object]:
         "methods": sorted(job.methods),
         "session": job.session_id,
         "scope": job.scope_id,
+        "agentId": job.agent_id,
         "callId": job.call_id,
         "env": dict(job.env),
         "attachments": None if job.attachments is None else Raw(job.attachments),

@@ -16,7 +16,7 @@ from tests.unit.engine.workshop import Repo
 NAMES = re.findall(
     r"\w+",
     "input callTool callSubagent requestInput waitForApproval sleepUntil step now random request store exec env fs "
-    "attachments log signal scopeId sessionId emit setLabel emitReasoning callId",
+    "attachments log signal scopeId sessionId emit setLabel emitReasoning agentId",
 )
 DURABLE_ONLY = {"requestInput", "waitForApproval", "sleepUntil", "step", "now", "random"}
 EVERYWHERE = {"request", "store", "exec", "env", "fs", "log", "signal", "scopeId", "sessionId", "emitReasoning"}
@@ -82,8 +82,8 @@ for path in ['amodal/note.md', '/etc/hostname', '../other']:
 return told""",
     },
     "ids": {
-        "ts": "return [ctx.scopeId, ctx.sessionId ?? null, ctx.signal.aborted];",
-        "py": "return [ctx.scopeId, ctx.session_id, ctx.signal.aborted]",
+        "ts": "return [ctx.scopeId, ctx.sessionId ?? null, ctx.signal.aborted, ctx.agentId];",
+        "py": "return [ctx.scopeId, ctx.session_id, ctx.signal.aborted, ctx.agent_id]",
     },
     "notes": {
         "ts": """
@@ -205,7 +205,7 @@ def test_members_of_a_tool_in_code(desk: Office) -> None:
 
 def test_members_of_an_inline_tool(desk: Office) -> None:
     found = members(desk, "plain")
-    assert found >= EVERYWHERE | {"emit", "setLabel"}
+    assert found >= EVERYWHERE | {"emit", "setLabel", "agentId"}
     assert not found & (DURABLE_ONLY | {"input", "callTool", "callSubagent"})
 
 
@@ -304,8 +304,8 @@ def test_files_of_the_repository_are_read_and_no_others(desk: Office) -> None:
 
 
 def test_scope_session_and_signal(desk: Office) -> None:
-    scope, session, is_aborted = desk.run("ids", scope="north")["result"]
-    assert (scope, is_aborted) == ("north", False)
+    scope, session, is_aborted, agent = desk.run("ids", scope="north")["result"]
+    assert (scope, is_aborted, agent) == ("north", False, "bench")
     assert session
     assert session != desk.run("ids")["result"][1]
 

@@ -44,8 +44,7 @@ export function makeContext(run, message) {
     fs: { readRepoFile: (path) => run.read(path) },
   };
   if (message.form === 'tool') ctx.input = message.params;
-  if (message.callId !== null) ctx.callId = message.callId;
-  if (message.attachments !== null) ctx.attachments = message.attachments;
+  for (const name of ['callId', 'attachments', 'agentId']) if (message[name] !== null) ctx[name] = message[name];
   for (const name of message.methods) if (Object.hasOwn(MEMBERS, name)) ctx[name] = MEMBERS[name](run);
   return ctx;
 }

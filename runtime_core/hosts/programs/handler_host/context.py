@@ -92,7 +92,7 @@ def make_context(run: Run, message: Message) -> Members:
     ctx.bind("fs", files)
     if message["form"] == "tool":
         ctx.bind("input", message["params"])
-    for name in ("callId", "attachments"):
+    for name in ("callId", "attachments", "agentId"):
         if message[name] is not None:
             ctx.bind(name, message[name])
     members = _members(run)
