@@ -152,7 +152,10 @@ def rebuild(db: Connection) -> None:
 
 def get(db: Connection, partition: Partition, key: str) -> StoredDocument | None:
     part = _part(db, partition)
-    row = db.execute(f"{_DOCUMENT} part = ? AND key = ?", (part, key)).fetchone()
+    try:
+        row = db.execute(f"{_DOCUMENT} part = ? AND key = ?", (part, key)).fetchone()
+    except UnicodeEncodeError:  # half of a surrogate pair: no key holds one
+        return None
     return _document(db, row, partition.store) if row else None
 
 

@@ -96,7 +96,7 @@ class StoreTools:
         async def call(params: JsonText, caller: Caller) -> JsonText:
             given = _fields(params)
             limit = given.get("limit")
-            limit = DEFAULT_LIMIT if limit is None else max(0, min(int(limit), MAX_LIMIT))
+            limit = DEFAULT_LIMIT if limit is None else int(max(0, min(limit, MAX_LIMIT)))
             query = StoreQuery(given.get("where") or {}, limit, indexed=store.indexed)
             with _failures():
                 return await self._documents.page(caller.bundle, caller.scope, store, query)

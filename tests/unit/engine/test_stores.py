@@ -147,6 +147,37 @@ return out;
     play(story())
 
 
+@pytest.mark.parametrize("durable", [True, False], ids=["durable", "inline"])
+def test_odd_keys_and_limits_do_no_harm(tmp_path: Path, durable: bool) -> None:
+    repo = shop(tmp_path / "repo")
+    code = """
+const call = async (verb, given) => {
+  try { return await ctx.callTool(`store__parcels__${verb}`, given); } catch (error) { return error.code; }
+};
+const out = [];
+for (const key of ['\\ud800', '', 'a\\u0000b', 'é/../\"', 'x'.repeat(70000)]) {
+  const value = {parcel_id: key, carrier: 'air', weight: null};
+  const stored = await call('set', {key, value});
+  const got = await call('get', {key});
+  out.push([stored.key === key, got.parcel_id === key, await call('remove', {key}) !== 'execution-failed']);
+}
+out.push((await call('list', {limit: 1e300})).documents.length, (await call('list', {limit: -3})).documents.length);
+out.push(await call('list', {limit: 1.5}), (await call('query', {where: null, limit: null})).total);
+return out;
+"""
+    (repo.durable if durable else repo.tool)("story", tools=TOOLS, ts=code)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            reply = await desk.run("story")
+            assert reply["outcome"]["kind"] == "complete", reply
+            result = reply["result"]
+            assert result[:5] == [[False, False, False], [False, False, True], *[[True, True, True]] * 3]
+            assert result[5:] == [0, 0, "invalid-params", 0]
+
+    play(story())
+
+
 def test_what_a_run_wrote_stays_when_it_fails_or_is_cancelled(tmp_path: Path) -> None:
     repo = shop(tmp_path / "repo")
     write = "await ctx.callTool('store__parcels__set', {key: params.id, value: "
