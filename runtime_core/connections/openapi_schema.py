@@ -99,10 +99,12 @@ class SchemaCopy:
                 copied[key] = value
             elif key in _SCHEMAS:
                 copied[key] = self.copy(value, depth + 1)
-            elif key in _LISTS and isinstance(value, list):
+            elif key in _LISTS and isinstance(value, list) and value:
                 copied[key] = [self.copy(item, depth + 1) for item in cast("list[Any]", value)]
             elif key in _MAPS and isinstance(value, Mapping):
                 members = cast("Mapping[str, Any]", value).items()
+                if key == "patternProperties" and not all(map(_is_pattern, cast("Mapping[str, Any]", value))):
+                    raise BadDocument("one of its patternProperties is no pattern")
                 copied[key] = {name: self.copy(item, depth + 1) for name, item in members}
         _modernize(copied)
         for key, value in copied.items():
@@ -137,8 +139,12 @@ def _is_count(value: Any) -> bool:
     return _is_number(value) and value >= 0 and value == int(value)
 
 
-def _is_names(value: Any) -> bool:
+def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in cast("list[Any]", value))
+
+
+def _is_names(value: Any) -> bool:
+    return _is_texts(value) and len(set(value)) == len(value)
 
 
 def _is_pattern(value: Any) -> bool:
@@ -190,8 +196,16 @@ def _modernize(copied: dict[str, Any]) -> None:
         del copied["required"]
     elif isinstance(required, list):  # what only the other side sets is nothing to send
         given: Any = copied.get("properties") or {}
-        names = cast("list[Any]", required)
+        names = _once(cast("list[Any]", required))
         copied["required"] = [name for name in names if not (isinstance(name, str) and _is_read_only(given.get(name)))]
+    types: Any = copied.get("type")
+    if isinstance(types, list):
+        copied["type"] = _once(cast("list[Any]", types))
+
+
+def _once(names: list[Any]) -> list[Any]:
+    """Without repetitions, if they are texts."""
+    return list(dict.fromkeys(names)) if _is_texts(names) else names
 
 
 def _is_read_only(schema: Any) -> bool:
