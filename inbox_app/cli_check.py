@@ -20,11 +20,13 @@ from runtime_core.hosts.base import DependenciesUnavailable, HandlerLoadError, H
 from runtime_core.hosts.sandbox import filters_calls, landlock_version, missing_borders
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.builtins import DEFAULT_TOOLS
-from runtime_core.repo.bundle import Agent, Bundle, BundleError, Problem, Tool
+from runtime_core.repo.bundle import Agent, Bundle, BundleError, Hook, Problem, Tool
 from runtime_core.repo.checks import check_grants
 from runtime_core.repo.reach import AGENT, reach
 from runtime_core.repo.report import PARSE_FAILED, Report
 from runtime_core.repo.trust import needs
+
+_CREATORS = frozenset({"createHook", "create_hook", "default"})
 
 
 def check(root: Path, *, as_json: bool) -> int:
@@ -72,31 +74,61 @@ def _for_whoever_checks(problem: Problem) -> Problem:
 
 
 async def _load_handlers(bundle: Bundle, hosts: HandlerHosts) -> list[Problem]:
-    """Without calling any: syntax errors, missing imports, no function to call. Definitions in code are read already"""
+    """Handlers and hooks, without calling any: syntax errors, missing imports, no function to call.
+
+    Definitions in code are read already.
+    """
     repo = HostRepo(bundle.root, bundle.revision)
     problems: list[Problem] = []
     for tool in bundle.tools.values():
         problem = await _load_handler(hosts, repo, tool) if tool.layout == "json" else None
         if problem is not None and problem not in problems:
             problems.append(problem)
+    for hook in bundle.hooks:
+        problem = await _load_hook(hosts, repo, hook)
+        if problem is not None and problem not in problems:
+            problems.append(problem)
     return problems
+
+
+async def _load_hook(hosts: HandlerHosts, repo: HostRepo, hook: Hook) -> Problem | None:
+    try:
+        described = await hosts.describe(repo, hook.language, hook.entry, "agent")  # a form that asks for no function
+    except HandlerLoadError as error:
+        return _broken("hook", hook.entry, error)
+    except HostUnavailable as error:
+        return _unchecked(error)
+    if not _CREATORS.isdisjoint(described["exports"]):
+        return None
+    remedy = {
+        "typescript": "Write: export function createHook(config) { return { run(point, payload, ctx) { … } }; }.",
+        "python": "Write: def create_hook(config), which returns an object with a function run(point, payload, ctx).",
+    }[hook.language]
+    return Problem("error", "CONFIG_VALIDATION_FAILED", hook.entry, "It exports no function that makes a hook.", remedy)
+
+
+def _broken(what: str, entry: str, error: HandlerLoadError) -> Problem:
+    reason = " ".join(str(error).removeprefix(f"{entry} cannot be loaded: ").split())
+    message = f"The {what} cannot be loaded: {reason}."
+    return Problem("error", "CONFIG_VALIDATION_FAILED", entry, message, "Correct it there.")
+
+
+def _unchecked(error: HostUnavailable) -> Problem:
+    return Problem("warning", "READ_FAILED", ".", f"Handlers of this language are not checked here: {error}", "")
 
 
 async def _load_handler(hosts: HandlerHosts, repo: HostRepo, tool: Tool) -> Problem | None:
     try:
         described = await hosts.describe(repo, tool.language, tool.entry)
     except HandlerLoadError as error:
-        reason = " ".join(str(error).removeprefix(f"{tool.entry} cannot be loaded: ").split())
-        message = f"The handler cannot be loaded: {reason}."
-        return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, message, "Correct it there.")
+        return _broken("handler", tool.entry, error)
     except DependenciesUnavailable as error:
         if error.code != "untrusted":
             return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, str(error), "")
         message = f"Its handler is not checked: the packages in {tool.dependencies} are installed when it first runs."
         return Problem("warning", "READ_FAILED", tool.entry, message, "")
     except HostUnavailable as error:
-        message = f"Handlers of this language are not checked here: {error}"
-        return Problem("warning", "READ_FAILED", ".", message, "")
+        return _unchecked(error)
     if described["problem"] is None:
         return None
     message = f"Its handler cannot be called: {described['problem']}."

@@ -214,6 +214,27 @@ def test_everything_of_a_repository_is_described(desk: Desk, depot: Path) -> Non
     assert 'the connection "crm" cannot be used' in words
 
 
+def test_hooks_that_cannot_be_loaded(desk: Desk, depot: Path) -> None:
+    hooks = depot / "hooks"
+    (hooks / "guard" / "index.mjs").write_text("export const guard = 1;\n")
+    for name, file, code in (
+        ("one", "index.mjs", "export function {\n"),
+        ("two", "hook.py", "import nothing_like_it\n"),
+    ):
+        (hooks / name).mkdir()
+        (hooks / name / "hook.json").write_text('{"points": ["preToolUse"]}')
+        (hooks / name / file).write_text(code)
+    (hooks / "good").mkdir()
+    (hooks / "good" / "hook.json").write_text('{"points": ["preToolUse"]}')
+    (hooks / "good" / "hook.py").write_text("def create_hook(config): ...\n")
+    refused = desk("check", depot, "--json")
+    assert refused.code == 1
+    errors = {one["file"]: one["message"] for one in refused.json["problems"] if one["severity"] == "error"}
+    assert set(errors) == {"hooks/guard/index.mjs", "hooks/one/index.mjs", "hooks/two/hook.py"}
+    assert "exports no function" in errors["hooks/guard/index.mjs"]
+    assert "nothing_like_it" in errors["hooks/two/hook.py"]
+
+
 def test_the_description_fits_100_columns(desk: Desk, depot: Path) -> None:
     tools = [f"tool_with_quite_a_long_name_{number}" for number in range(12)]
     for name in tools:
