@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from runtime_core.connections.client import Connections, Reply, Request
+import pytest
+
+from runtime_core.connections.client import Connections, Reply, Request, RequestFailed
 from runtime_core.repo.bundle import Connection
 
 T = TypeVar("T")
@@ -43,6 +45,13 @@ def send(
     secrets: Mapping[str, str] | None = None,
 ) -> Reply:
     return with_connections(lambda found: found.send(chosen, request, sender or Someone()), secrets)
+
+
+def failure(*args: Any, **more: Any) -> RequestFailed:
+    """As `send`, for a request that fails."""
+    with pytest.raises(RequestFailed) as caught:
+        send(*args, **more)
+    return caught.value
 
 
 def with_connections(work: Callable[[Connections], Awaitable[T]], secrets: Mapping[str, str] | None = None) -> T:

@@ -18,15 +18,9 @@ import pytest
 from runtime_core.connections.client import Connections, Request, RequestFailed
 from runtime_core.wire.json import loads
 from tests.support.web import Says, Seen, web_server
-from tests.unit.connections.calling import Someone, connection, send, with_connections
+from tests.unit.connections.calling import Someone, connection, failure, send, with_connections
 
 SECRET = "s3cret-ÄÖ/+ value"
-
-
-def failure(*args: Any, **more: Any) -> RequestFailed:
-    with pytest.raises(RequestFailed) as caught:
-        send(*args, **more)
-    return caught.value
 
 
 def test_a_request_goes_below_the_base_url_with_params_and_comes_back_as_json() -> None:
@@ -496,87 +490,6 @@ def test_a_server_that_hangs_up_leaves_it_open_whether_the_request_arrived() -> 
         failed = failure(connection(url), Request("/x", "POST", data={}))
     assert (failed.code, failed.is_sent) == ("unreachable", True)
     assert "may have arrived" in failed.message
-
-
-class _TokenServer:
-    """A token endpoint and an API that accepts its latest token."""
-
-    def __init__(self, life_s: float = 3600) -> None:
-        self.given = 0
-        self.life_s = life_s
-        self.good = ""
-        self.asked: list[Seen] = []
-
-    def __call__(self, seen: Seen) -> Says:
-        if seen.path == "/token":
-            self.given += 1
-            self.asked.append(seen)
-            self.good = f"token-{self.given}"
-            return Says({"access_token": self.good, "token_type": "bearer", "expires_in": self.life_s})
-        is_good = seen.headers.get("authorization") == f"Bearer {self.good}"
-        return Says({"echo": seen.headers.get("authorization")}, status=200 if is_good else 401)
-
-
-def _oauth(url: str, **more: Any) -> dict[str, Any]:
-    return {"type": "oauth2", "tokenUrl": f"{url}/token", "clientId": "me", "clientSecret": "env:KEY", **more}
-
-
-def test_client_credentials_are_exchanged_once_for_many_requests() -> None:
-    tokens = _TokenServer()
-    with web_server(tokens) as web:
-        chosen = connection(web.url, auth=_oauth(web.url, scope=["read", "write"]))
-
-        async def many(connections: Connections) -> list[str]:
-            sent = (connections.send(chosen, Request("/x"), Someone()) for _ in range(8))
-            return [reply.data for reply in await asyncio.gather(*sent)]
-
-        replies = with_connections(many, {"KEY": "client-s3cret"})
-    assert tokens.given == 1
-    assert set(replies) == {'{"echo":"Bearer ***"}'}
-    asked = tokens.asked[0]
-    assert parse_qs(asked.body.decode()) == {"grant_type": ["client_credentials"], "scope": ["read write"]}
-    assert asked.headers["authorization"] == "Basic " + base64.b64encode(b"me:client-s3cret").decode()
-
-
-def test_a_token_that_is_refused_is_replaced_once() -> None:
-    tokens = _TokenServer()
-    with web_server(tokens) as web:
-        chosen = connection(web.url, auth=_oauth(web.url, clientAuth="body"))
-
-        async def revoked(connections: Connections) -> None:
-            await connections.send(chosen, Request("/x"), Someone())
-            tokens.good = "revoked"
-            await connections.send(chosen, Request("/x", "POST"), Someone())
-
-        with_connections(revoked, {"KEY": "client-s3cret"})
-    assert tokens.given == 2
-    assert parse_qs(tokens.asked[0].body.decode())["client_secret"] == ["client-s3cret"]
-
-
-def test_an_expired_token_is_not_used() -> None:
-    tokens = _TokenServer(life_s=1e-9)
-    with web_server(tokens) as web:
-        chosen = connection(web.url, auth=_oauth(web.url))
-
-        async def twice(connections: Connections) -> None:
-            for _ in range(2):
-                await connections.send(chosen, Request("/x"), Someone())
-
-        with_connections(twice, {"KEY": "x"})
-    assert tokens.given == 2
-
-
-def test_a_token_that_nobody_gives_fails_without_the_secret() -> None:
-    def answer(seen: Seen) -> Says:
-        return Says({"error": "invalid_client", "error_description": f"bad {seen.body.decode()}"}, status=401)
-
-    with web_server(answer) as web:
-        chosen = connection(web.url, auth=_oauth(web.url, clientAuth="body"))
-        failed = failure(chosen, Request("/x", "POST"), secrets={"KEY": "client s3cret"})
-    assert (failed.code, failed.is_sent) == ("sign-in-failed", False)
-    assert "answered 401" in failed.message
-    assert "s3cret" not in failed.message
-    assert len(web.seen) == 1
 
 
 def test_an_unavailable_connection_says_why() -> None:
