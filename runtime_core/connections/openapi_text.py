@@ -11,7 +11,7 @@ from runtime_core.wire.json import MAX_DEPTH, JsonError, loads
 
 SIZE_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of one document."""
-NODE_LIMIT: Final = 1_000_000
+NODE_LIMIT: Final = 500_000
 _MERGED_LIMIT: Final = 10_000
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime_core.connections.naming import named, split
@@ -432,6 +432,7 @@ SCHEMAS = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(KEYWORDS, SCHEMAS, max_size=4))
 def test_what_is_taken_over_is_json_schema(schema: dict[str, Any]) -> None:
     with contextlib.suppress(BadDocument):
