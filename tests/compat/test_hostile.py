@@ -65,6 +65,16 @@ def a_link_to_a_document(repo: Repo) -> None:
     (repo.root / "amodal/knowledge/secrets.md").symlink_to("/etc/passwd")
 
 
+def a_link_to_a_hook(repo: Repo) -> None:
+    repo.file("hooks/guard/hook.json", {"points": ["preToolUse"]})
+    (repo.root / "hooks/guard/index.mjs").symlink_to("/etc/passwd")
+
+
+def a_link_to_a_connection(repo: Repo) -> None:
+    (repo.root / "amodal/connections/far").mkdir(parents=True)
+    (repo.root / "amodal/connections/far/spec.json").symlink_to("/etc/passwd")
+
+
 def a_huge_definition(repo: Repo) -> None:
     path = repo.root / "amodal/stores/huge.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,6 +121,8 @@ REFUSED: list[tuple[Callable[[Repo], None], str]] = [
     (a_link_to_a_handler, "amodal/tools/linked/handler.ts"),
     (a_link_to_a_folder, "amodal/stores"),
     (a_link_to_a_document, "amodal/knowledge/secrets.md"),
+    (a_link_to_a_hook, "hooks/guard/index.mjs"),
+    (a_link_to_a_connection, "amodal/connections/far/spec.json"),
     (a_huge_definition, "amodal/stores/huge.json"),
     (a_deep_definition, "amodal/stores/deep.json"),
     (a_million_entries, "amodal/tools/many/tool.json"),
@@ -133,6 +145,28 @@ def test_what_means_harm_is_refused_by_name(
 def test_a_document_that_refers_to_itself_stops_nothing_else(repo: Repo, tmp_path: Path) -> None:
     an_openapi_document_in_a_circle(repo)
     assert result_of(repo, tmp_path) == "works"
+
+
+@pytest.mark.parametrize(
+    "source", ["../../../../../../etc/passwd", "/etc/passwd", "file:///etc/passwd", "secrets.json"]
+)
+def test_an_openapi_document_comes_from_its_own_folder_only(repo: Repo, tmp_path: Path, source: str) -> None:
+    (tmp_path / "elsewhere.json").write_text('{"openapi": "3.0.0"}')
+    repo.file("amodal/connections/far/spec.json", {"baseUrl": "http://127.0.0.1:9", "openapi": {"source": source}})
+    (repo.root / "amodal/connections/far/secrets.json").symlink_to(tmp_path / "elsewhere.json")
+    repo.durable("look", ts="return await ctx.callTool('far__discover', {query: 'x'});", tools=("far__discover",))
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk, asyncio.timeout(WITHIN_S):
+            try:
+                done = await desk.run("look")
+            except BundleError as error:
+                assert "amodal/connections/far" in str(error)  # noqa: PT017 - one of two ways to refuse it
+            else:
+                assert done["outcome"]["kind"] == "failed"
+                assert "root:" not in str(done)
+
+    play(story())
 
 
 def test_thousands_of_files_beside_the_agent_are_passed_by(repo: Repo, tmp_path: Path) -> None:
