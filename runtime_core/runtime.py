@@ -123,7 +123,9 @@ class Runtime:
         requests = Requests(self._connections)
         mail_tools = MailTools(self._secrets, self._data)
         self._openapi = OpenApiDocuments(self._data / "openapi", self._secrets)
-        self._mcp = McpServers(self._secrets, self._is_trusted)
+        self._mcp = McpServers(self._secrets, self._is_trusted, self._data / "mcp")
+        if self.executes:
+            await asyncio.to_thread(self._mcp.sweep)
         far_tools = (OpenApiTools(self._openapi, self._connections), McpTools(self._mcp))
         self._hooks = Hooks(self._new_hosts(), self._documents)
         own_tools = (ChatTools(), KnowledgeTools(), MemoryTools(self._journal))

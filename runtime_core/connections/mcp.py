@@ -10,6 +10,7 @@ from typing import Any, Final
 from runtime_core.connections.mcp_config import McpServer, McpUnavailable
 from runtime_core.connections.mcp_session import McpFailed, McpForgotten, McpSession, McpTool
 from runtime_core.connections.secrets import Secrets
+from runtime_core.hosts.remains import Remains
 from runtime_core.repo.bundle import Bundle
 from runtime_core.wire.json import JsonText, dumps
 
@@ -21,10 +22,13 @@ _Key = tuple[Path, str, str]
 
 
 class McpServers:
-    """``is_trusted``: whether a person has trusted a revision of a repository, which commands need (decision 28)."""
+    """``is_trusted``: whether a person has trusted a revision of a repository, which commands need (decision 28).
+    ``folder`` notes their processes.
+    """
 
-    def __init__(self, secrets: Secrets, is_trusted: Callable[[Path, str], Awaitable[bool]]) -> None:
+    def __init__(self, secrets: Secrets, is_trusted: Callable[[Path, str], Awaitable[bool]], folder: Path) -> None:
         self._secrets = secrets
+        self._remains = Remains(folder)
         self._is_trusted = is_trusted
         self._sessions: dict[_Key, McpSession] = {}
         self._ending: set[McpSession] = set()
@@ -66,6 +70,10 @@ class McpServers:
             raise McpFailed(f"The result of {tool.original} is larger than {RESULT_LIMIT // 1024} KB; ask for less.")
         return text
 
+    def sweep(self) -> int:
+        """End the servers that a killed runtime has left behind; how many there were."""
+        return self._remains.sweep()
+
     async def close(self) -> None:
         await asyncio.gather(*(session.close() for session in (*self._sessions.values(), *self._ending)))
         self._sessions.clear()
@@ -84,7 +92,7 @@ class McpServers:
         if session is not None and session.is_over:
             self._ending = {ending for ending in (*self._ending, session) if not ending.is_gone}
         if session is None or session.is_over:
-            session = self._sessions[key] = McpSession(server, self._secrets, bundle.root)
+            session = self._sessions[key] = McpSession(server, self._secrets, bundle.root, self._remains)
         await session.start()
         return session
 

@@ -20,6 +20,7 @@ from runtime_core.connections.mcp_config import McpServer, McpUnavailable, fille
 from runtime_core.connections.mcp_stdio import StdioServer
 from runtime_core.connections.naming import named
 from runtime_core.connections.secrets import Secrets
+from runtime_core.hosts.remains import Remains
 
 START_S: Final = 45.0
 """How long a server may take until it has told its tools; some install themselves first."""
@@ -53,10 +54,11 @@ class McpForgotten(McpFailed):
 
 
 class McpSession:
-    """``folder`` is where a command runs. Belongs to the loop that calls `start`."""
+    """``folder`` is where a command runs; its process is noted in ``remains``. Belongs to the loop that starts it."""
 
-    def __init__(self, server: McpServer, secrets: Secrets, folder: Path) -> None:
+    def __init__(self, server: McpServer, secrets: Secrets, folder: Path, remains: Remains) -> None:
         self._server = server
+        self._remains = remains
         self._secrets = secrets
         self._folder = folder
         self._hidden: set[str] = set()
@@ -189,7 +191,7 @@ class McpSession:
 
             own = {name: self._filled(f"env.{name}", value) for name, value in server.env.items()}
             command = [self._filled("command", part) for part in server.command]
-            self._process = StdioServer(command, get_default_environment() | own, self._folder)
+            self._process = StdioServer(command, get_default_environment() | own, self._folder, self._remains)
             return self._process.streams()
         from runtime_core.connections.mcp_http import http_streams
 

@@ -17,6 +17,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from runtime_core.hosts.remains import Remains
+
 LINE_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of one message."""
 STOP_S: Final = 2.0
@@ -38,8 +40,9 @@ class _Exit(SubprocessStreamProtocol):
 class StdioServer:
     """A process, and how it ended. ``last_words`` are the end of what it wrote to its standard error."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: Path, remains: Remains) -> None:
         self._command = command
+        self._remains = remains
         self._env = env
         self._folder = folder
         self._errors = bytearray()
@@ -75,6 +78,7 @@ class StdioServer:
             cwd=self._folder,
             **options,
         )
+        self._remains.note(transport.get_pid(), "\0".join(self._command))
         self._exit = protocol.exited
         process = self._process = Process(transport, protocol, loop)
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -91,6 +95,7 @@ class StdioServer:
                         await self._stop(process)
                     tasks.cancel_scope.cancel()
         finally:
+            self._remains.forget(transport.get_pid())
             transport.close()
             for stream in (heard, incoming, outgoing, said):
                 stream.close()

@@ -38,7 +38,9 @@ class Desk:
         self.bundle = Bundle(
             root, "x", "1", "r" * 64, {}, {}, {"mcp": {"servers": {"desk": entry}}}, connections=connections
         )
-        self.servers = McpServers(Kept({"DESK_TOKEN": SECRET, "DESK_URL": "http://127.0.0.1:9/mcp"}), self._trusted)
+        self.servers = McpServers(
+            Kept({"DESK_TOKEN": SECRET, "DESK_URL": "http://127.0.0.1:9/mcp"}), self._trusted, root / ".remains"
+        )
 
     async def _trusted(self, root: Path, revision: str) -> bool:
         assert (root, revision) == (self.bundle.root, self.bundle.revision)
@@ -318,6 +320,25 @@ def test_a_command_needs_trust_and_an_address_does_not(tmp_path: Path) -> None:
     with_desk(Desk(tmp_path, bare(), is_trusted=False), story)
     desk = Desk(tmp_path, {"url": "http://127.0.0.1:9/mcp"}, is_trusted=False)
     assert "cannot be reached" in with_desk(desk, lambda desk: desk.is_unavailable())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="command lines are compared as the kernel gives them")
+def test_what_a_killed_runtime_left_behind_is_ended(tmp_path: Path) -> None:
+    command = [sys.executable, str(SERVERS / "bare.py"), "mute"]
+    left = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    other = subprocess.Popen([*command[:2], "dumb"], stdin=subprocess.PIPE, start_new_session=True)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    try:
+        for process in (left, other):
+            (tmp_path / f"{gone.pid}-{process.pid}").write_text("\0".join(command))
+        assert McpServers(Kept(), Desk(tmp_path, bare())._trusted, tmp_path).sweep() == 1
+        assert left.wait() == -9
+        assert other.poll() is None
+    finally:
+        for process in (left, other):
+            process.kill()
+            process.communicate()
 
 
 def test_many_calls_at_once_share_one_server(tmp_path: Path) -> None:
