@@ -41,17 +41,18 @@ def unset_names(value: Any, known: Known, key: Key = ()) -> Iterator[tuple[Key, 
 def literal_secrets(value: Any, key: Key = ()) -> Iterator[Key]:
     """Where a secret stands as it is, judged by the names of keys, or in an address."""
     for place, text in _texts(value, key):
-        inner = place[len(key) :]
-        if text and not is_reference(text) and not _NOT_SEARCHED.intersection(inner) and _holds_secret(inner, text):
+        if text and not is_reference(text) and _holds_secret(place[len(key) :], text):
             yield place
 
 
 def _holds_secret(key: Key, text: str) -> bool:
-    name = next((str(part) for part in reversed(key) if isinstance(part, str)), "")
-    plain = re.sub(r"[^a-z]", "", name.lower())
-    if _SECRET.search(plain) or ("auth" in key[:-1] and plain in _SECRET_IN_AUTH):
+    if _IN_ADDRESS.search(text):
         return True
-    return _IN_ADDRESS.search(text) is not None
+    name = next((part for part in reversed(key) if isinstance(part, str)), "")
+    plain = re.sub(r"[^a-z]", "", name.lower())
+    if _NOT_SEARCHED.intersection(key):
+        return False
+    return _SECRET.search(plain) is not None or ("auth" in key[:-1] and plain in _SECRET_IN_AUTH)
 
 
 def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:

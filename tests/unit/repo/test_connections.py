@@ -109,6 +109,7 @@ def test_what_cannot_be_used_says_why(repository: Repository, spec: dict[str, An
         {"protocol": "mcp", "command": "x", "env": {"GITHUB_TOKEN": "sk-literal-77"}},
         {"baseUrl": "https://desk:sk-literal-77@crm.example"},
         {"baseUrl": "https://crm.example/v1?api_key=sk-literal-77"},
+        {"openapi": {"source": "https://crm.example/openapi.json?token=sk-literal-77"}},
     ],
 )
 def test_a_secret_in_the_file_is_not_used_and_goes_nowhere(repository: Repository, spec: dict[str, Any]) -> None:
