@@ -52,6 +52,12 @@ class Definitions:
             root, [Problem("error", "CONFIG_NOT_FOUND", ".", message, "Try again when they are written.")]
         )
 
+    async def has_values_for(self, bundle: Bundle) -> bool:
+        """Whether a name that had no value when the repository was loaded has one now."""
+        if not bundle.unset:
+            return False
+        return await asyncio.to_thread(lambda: any(self._secrets.get(name) is not None for name in bundle.unset))
+
     async def holds(self, bundle: Bundle, entry: str, condition: Condition, surface: JsonText, note: Note) -> bool:
         """Ask a predicate; one that does not say true or false in time is noted and does not hold."""
         place = f"{entry} [{condition.key}: {condition.name}]"

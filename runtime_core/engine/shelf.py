@@ -53,7 +53,8 @@ class Shelf:
         async with self._locks.setdefault(root, asyncio.Lock()):
             known = self._bundles.get(root)
             stamp = await asyncio.to_thread(_stamp, root)
-            if known is not None and stamp and stamp == self._stamps.get(root):
+            is_current = known is not None and stamp and stamp == self._stamps.get(root)
+            if known is not None and is_current and not await self._definitions.has_values_for(known):
                 return known
             try:
                 bundle = await self._definitions.load(root)

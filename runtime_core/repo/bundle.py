@@ -271,6 +271,8 @@ class Bundle:
     hooks: tuple[Hook, ...] = ()
     automations: Mapping[str, Automation] = field(default_factory=dict[str, Automation])
     evals: Mapping[str, Document] = field(default_factory=dict[str, Document])
+    unset: frozenset[str] = frozenset()
+    """The NAMEs of ``env:NAME`` that had no value: with one, loading it again gives more."""
     packages: tuple[str, ...] = ()
     """The files beside tools that name packages to be installed, also beside tools that could not be read without."""
     ignored: tuple[Ignored, ...] = ()

@@ -41,15 +41,23 @@ def load_bundle(root: Path, described: Described = MappingProxyType({}), known: 
     """
     root = root.absolute()
     report = Report()
+    unset: set[str] = set()
+
+    def noted(name: str) -> bool:
+        if known(name):
+            return True
+        unset.add(name)
+        return False
+
     try:
-        bundle = _load(root, described, known, report)
+        bundle = _load(root, described, noted, report)
     except TooManyProblems:
         bundle = None
     report.close()
     problems = tuple(report.problems)
     if bundle is None or report.failed:
         raise BundleError(root, problems)
-    return replace(bundle, problems=problems, ignored=report.ignored)
+    return replace(bundle, problems=problems, ignored=report.ignored, unset=frozenset(unset))
 
 
 def _load(root: Path, described: Described, known: Known, report: Report) -> Bundle | None:

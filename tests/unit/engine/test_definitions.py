@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from runtime_core.hosts.base import Form, HostRepo, HostUnavailable, Language
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.journal.base import Answer
 from runtime_core.repo.bundle import BundleError
+from runtime_core.runtime import Runtime
 from tests.unit.engine.workshop import Bench, Repo, bench, play
 
 SCHEMA = '{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}'
@@ -382,3 +385,32 @@ def test_cancelling_a_load_leaves_no_process(repo: Repo, tmp_path: Path) -> None
 
     loading(hosts, story)
     assert not hosts.processes
+
+
+def test_a_secret_that_is_set_later_makes_its_connection_available(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has to start anew for it, and nothing is loaded again as long as there is none."""
+    root = tmp_path / "repo"
+    (root / "connections" / "crm").mkdir(parents=True)
+    (root / "amodal.json").write_text('{"name": "x", "version": "1"}')
+    spec = {"baseUrl": "https://crm.example", "auth": {"type": "bearer", "token": "env:SET_LATER_ON"}}
+    (root / "connections" / "crm" / "spec.json").write_text(json.dumps(spec))
+    for path in (root / "amodal.json", root / "connections" / "crm" / "spec.json"):
+        os.utime(path, (1, 1))  # long ago, so that what was read is taken for what is there
+
+    async def story() -> None:
+        runtime = Runtime(tmp_path / "data")
+        await runtime.open()
+        try:
+            first = await runtime.add_repository(root)
+            assert first.connections["crm"].unavailable is not None
+            assert await runtime.add_repository(root) is first
+            monkeypatch.setenv("SET_LATER_ON", "sk-77")
+            later = await runtime.add_repository(root)
+            assert later.connections["crm"].unavailable is None
+            assert await runtime.add_repository(root) is later
+        finally:
+            await runtime.close()
+
+    asyncio.run(story())
