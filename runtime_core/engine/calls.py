@@ -265,10 +265,12 @@ def effect_of(origin: Origin, call: HandlerCall) -> Effect:
 
 
 def _agent_effect(origin: Origin, name: str, above: frozenset[str]) -> Effect:
-    """That of a specialist: ``read`` if all its tools are, and all whom it may send."""
+    """That of a specialist: ``read`` if all its tools are known and are, and all whom it may send."""
     agent = origin.bundle.agents.get(name)
     if agent is None or name in above:
         return "read"
+    if not origin.toolbox.knows(origin.bundle, (*agent.connections, *agent.mcp)):
+        return "once"
     names = offered(agent, origin.bundle, origin.toolbox)
     tools = [_standing_effect(origin, tool) for tool in names if tool != CALL_SUBAGENT]
     sent = [_agent_effect(origin, other, above | {name}) for other in agent.subagents]

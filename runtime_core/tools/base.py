@@ -104,6 +104,10 @@ class Asking(Provider, Protocol):
         """Ask those of these connections and servers that were not asked so far; what fails fails when it is called."""
         ...
 
+    def knows(self, bundle: Bundle, source: str) -> bool:
+        """Whether all tools are told that a connection or server gives, as far as it is one of this family."""
+        ...
+
 
 class Toolbox:
     """All families, the first one that knows a name counts. Tools that a repository writes come before any of them."""
@@ -121,6 +125,11 @@ class Toolbox:
         """Have the names told that a model with these connections and servers may use."""
         asked = (provider.ask(bundle, sources) for provider in self._providers if isinstance(provider, Asking))
         await asyncio.gather(*asked)
+
+    def knows(self, bundle: Bundle, sources: Sequence[str]) -> bool:
+        """Whether `names` holds all that these connections and servers give."""
+        asking = [provider for provider in self._providers if isinstance(provider, Asking)]
+        return all(provider.knows(bundle, source) for provider in asking for source in sources)
 
 
 Member = Callable[[JsonText, "MemberCall"], Awaitable[JsonText]]

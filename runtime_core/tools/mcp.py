@@ -58,6 +58,10 @@ class McpTools:
         servers = servers_of(bundle).values()
         return [f"{server.name}__{name}" for server in servers for name in self._servers.known(bundle, server)]
 
+    def knows(self, bundle: Bundle, source: str) -> bool:
+        server = servers_of(bundle).get(source)
+        return server is None or bool(self._servers.known(bundle, server))
+
     async def ask(self, bundle: Bundle, sources: Sequence[str]) -> None:
         """A server that cannot be reached is asked again after a while only."""
         for server in servers_of(bundle).values():

@@ -88,6 +88,14 @@ class OpenApiTools:
         usable = [connection for connection in connections if connection.unavailable is None]
         await asyncio.gather(*(self._read(bundle, connection) for connection in usable))
 
+    def knows(self, bundle: Bundle, source: str) -> bool:
+        if source not in _described(bundle):
+            return True
+        try:
+            return self._documents.known(bundle, bundle.connections[source]) is not None
+        except DocumentUnavailable:
+            return False
+
     async def _read(self, bundle: Bundle, connection: Connection) -> None:
         with contextlib.suppress(DocumentUnavailable, TimeoutError):
             async with asyncio.timeout(ASK_S):
