@@ -75,10 +75,10 @@ class CallRefused(Exception):  # noqa: N818
     """A tool call of a model that failed; the text is what the model is told."""
 
 
-def _told(message: str, code: str | None) -> Exception:
-    if code == gating.REFUSED:
+def _told(message: str, verdict: str | None) -> Exception:
+    if verdict == gating.REFUSED:
         return ToolDenied(dumps({"error": message}))
-    return ToolDenied(message) if code == gating.DENIED else CallRefused(message)
+    return ToolDenied(message) if verdict == gating.DENIED else CallRefused(message)
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ class _Selected:
         if ok:
             return value
         error: Any = loads(value)
-        raise _told(str(error.get("message", "")), str(error["cause"].get("code")) if error.get("cause") else None)
+        raise _told(str(error.get("message", "")), error.get("verdict"))
 
     async def _selected(self, number: int, name: str, args: JsonText) -> JsonText:
         """In this order: the hooks before the call, which may forbid it; whether the arguments fit the tool; the policy

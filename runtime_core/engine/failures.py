@@ -13,7 +13,10 @@ from runtime_core.wire.runs import RunStatus
 
 
 class CallFailed(Exception):  # noqa: N818
-    """A call that ends with a ``CompositeCallError`` in the handler that made it."""
+    """A call that ends with a ``CompositeCallError`` in the handler that made it.
+
+    ``verdict``: what was decided about a call of a model; unlike ``cause`` nobody else's code can write it.
+    """
 
     def __init__(
         self,
@@ -23,6 +26,7 @@ class CallFailed(Exception):  # noqa: N818
         tool: str | None = None,
         agent: str | None = None,
         cause: Mapping[str, Any] | None = None,
+        verdict: str | None = None,
     ) -> None:
         assert code in COMPOSITE_CODES, code
         super().__init__(message)
@@ -34,6 +38,8 @@ class CallFailed(Exception):  # noqa: N818
             error["agentName"] = agent
         if cause is not None:
             error["cause"] = cause
+        if verdict is not None:
+            error["verdict"] = verdict
         self.error: JsonText = dumps(error)
 
 

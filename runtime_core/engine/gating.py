@@ -23,13 +23,13 @@ from runtime_core.journal.base import Journal
 from runtime_core.repo.bundle import Agent, Bundle, Tool
 from runtime_core.repo.policy import Verdict
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.json import JsonText, loads
+from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import FINISHED, PauseRow, RunRow, SlotPath, is_below, slot
 
 DENIED: Final = "denied"
-"""``cause.code`` of a call that nobody allowed: the model is told the message as it stands."""
+"""The ``verdict`` on a call that nobody allowed: the model is told the message as it stands."""
 REFUSED: Final = "refused"
-"""That of one that a policy forbids, or leaves to an operator: the model is told ``{"error": message}``."""
+"""That on one that a policy forbids, or leaves to an operator: the model is told ``{"error": message}``."""
 
 _MOVING: Final = frozenset({"runnable", "running"})
 _SLOT: Final = slot("", ASKED)
@@ -158,7 +158,7 @@ def order_for(agent: Agent, at: Place, number: int, name: str, params: JsonText,
     return Order(
         kind="review" if verdict.tier == "review" else "confirm",
         tool=name,
-        arguments=params,
+        arguments=dumps(loads(params)),  # as they come back out of the journal, however the model wrote them
         title=wants if isinstance(asks, str) else None,
         question=asks if isinstance(asks, str) else f"{wants}. Allow it?",
         agent=agent.name,
@@ -227,8 +227,7 @@ def _left_to_an_operator(order: Order, run_id: str) -> CallFailed:
 
 
 def _refused(tool: str, message: str) -> CallFailed:
-    cause = {"name": "Refused", "code": REFUSED, "message": message}
-    return CallFailed("execution-failed", message, tool=tool, cause=cause)
+    return CallFailed("execution-failed", message, tool=tool, verdict=REFUSED)
 
 
 def _result(order: Order, run: RunRow, question: PauseRow | None) -> JsonText:
@@ -244,8 +243,7 @@ def _result(order: Order, run: RunRow, question: PauseRow | None) -> JsonText:
             case _:
                 why = error.get("message")
         message = f"Tool call denied by user{f': {why}' if why else '.'}"
-        cause = {"name": "Denied", "code": DENIED, "message": message}
-        raise CallFailed("execution-failed", message, tool=order.tool, cause=cause)
+        raise CallFailed("execution-failed", message, tool=order.tool, verdict=DENIED)
     if run.status == "completed":
         return run.result or "null"
     if run.status in FINISHED:
