@@ -78,7 +78,7 @@ class StdioServer:
             cwd=self._folder,
             **options,
         )
-        self._remains.note(transport.get_pid(), "\0".join(self._command))
+        self._remains.note(transport.get_pid())
         self._exit = protocol.exited
         process = self._process = Process(transport, protocol, loop)
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)

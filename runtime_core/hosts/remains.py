@@ -1,13 +1,12 @@
 """Processes that outlive a killed runtime: it notes those it starts, and the next one ends those that are left.
 
-On Linux the kernel ends them; elsewhere one that is blocked by its handler does not notice that its input has ended.
+On Linux the kernel ends handlers; elsewhere one that is blocked by its handler does not notice that its input ended.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -15,19 +14,21 @@ from pathlib import Path
 
 
 class Remains:
-    """One file per process, ``OWNER-PID`` in ``folder``, that holds a mark which is on its command line as well."""
+    """One file per process, ``OWNER-PID`` in ``folder``, that holds when it was started: its number may be given away
+    again, and its command line is its own affair.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    @staticmethod
-    def mark() -> str:
-        return f"mark-{secrets.token_hex(8)}"
-
-    def note(self, pid: int, mark: str) -> None:
+    def note(self, pid: int) -> None:
+        if sys.platform == "win32":
+            return
         with contextlib.suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._file(pid).write_text(mark)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(self._file(pid), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "w") as file:
+                file.write(born(pid))
 
     def forget(self, pid: int) -> None:
         with contextlib.suppress(OSError):
@@ -43,7 +44,7 @@ class Remains:
             if not (owner.isdigit() and pid.isdigit()) or _exists(int(owner)):
                 continue
             with contextlib.suppress(OSError):
-                if (mark := file.read_text()) and mark in _command(int(pid)):
+                if (noted := file.read_text()) and noted == born(int(pid)):
                     os.killpg(int(pid), signal.SIGKILL)
                     ended += 1
             with contextlib.suppress(OSError):
@@ -64,9 +65,12 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _command(pid: int) -> str:
-    """The command line of a process, empty if it has none any more."""
+def born(pid: int) -> str:
+    """When a process was started, as its system counts it; empty if there is none. Raises `OSError`."""
     if sys.platform == "linux":
-        return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
-    listing = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
-    return subprocess.run(listing, capture_output=True, text=True, check=False).stdout
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        after_name = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return f"{boot} {after_name[19]}"  # field 22 of proc_pid_stat(5), in clock ticks since then
+    listing = ["ps", "-o", "lstart=", "-p", str(pid)]
+    fixed = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
+    return subprocess.run(listing, capture_output=True, text=True, check=False, env=fixed).stdout.strip()

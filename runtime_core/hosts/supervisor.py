@@ -125,8 +125,6 @@ class HandlerHosts:
             self._suspects |= {(repo.root, entry) for entry in suspects if entry}
 
         command = engine.launch(source, self._cache_dir)
-        mark = self._remains.mark()
-        command.command.append(mark)
         stray = partial(self._stray, repo.root, language)
         launching = asyncio.get_running_loop().create_task(HostProcess.launch(source, language, command, lost, stray))
         self._launching.add(launching)
@@ -141,7 +139,7 @@ class HandlerHosts:
             await process.close()
             raise HostUnavailable(_CLOSING)
         self._all[process] = repo
-        self._remains.note(process.pid, mark)
+        self._remains.note(process.pid)
         return process
 
 

@@ -322,23 +322,22 @@ def test_a_command_needs_trust_and_an_address_does_not(tmp_path: Path) -> None:
     assert "cannot be reached" in with_desk(desk, lambda desk: desk.is_unavailable())
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="command lines are compared as the kernel gives them")
-def test_what_a_killed_runtime_left_behind_is_ended(tmp_path: Path) -> None:
-    command = [sys.executable, str(SERVERS / "bare.py"), "mute"]
-    left = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
-    other = subprocess.Popen([*command[:2], "dumb"], stdin=subprocess.PIPE, start_new_session=True)
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    try:
-        for process in (left, other):
-            (tmp_path / f"{gone.pid}-{process.pid}").write_text("\0".join(command))
-        assert McpServers(Kept(), Desk(tmp_path, bare())._trusted, tmp_path).sweep() == 1
-        assert left.wait() == -9
-        assert other.poll() is None
-    finally:
-        for process in (left, other):
-            process.kill()
-            process.communicate()
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is swept there")
+def test_what_a_killed_runtime_left_behind_is_ended_and_its_note_holds_no_secret(tmp_path: Path) -> None:
+    async def story(desk: Desk) -> None:
+        pid = int((await desk.call("pid")).split()[0])
+        (note,) = (tmp_path / ".remains").iterdir()
+        assert SECRET not in note.read_text()
+        assert note.stat().st_mode & 0o077 == 0
+        gone = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+        await gone.wait()
+        note.rename(note.with_name(f"{gone.pid}-{pid}"))
+        assert desk.servers.sweep() == 1
+        assert "was ended by signal 9" in await desk.fails("ping")
+
+    entry = bare()
+    entry["args"] = [*entry["args"], "env:DESK_TOKEN"]
+    with_desk(Desk(tmp_path, entry), story)
 
 
 def test_many_calls_at_once_share_one_server(tmp_path: Path) -> None:

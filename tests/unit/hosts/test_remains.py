@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from runtime_core.hosts import sandbox
-from runtime_core.hosts.remains import Remains, _command
+from runtime_core.hosts.remains import Remains, born
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.runtime import Runtime
 from tests.unit.hosts.driver import RunDriver, entry, write_tools
@@ -20,8 +20,8 @@ from tests.unit.hosts.driver import RunDriver, entry, write_tools
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is swept there")
 
 
-def _spinning(mark: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", "while True: pass", mark], start_new_session=True)
+def _spinning() -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
 
 
 def _ended() -> int:
@@ -32,17 +32,16 @@ def _ended() -> int:
 
 
 @pytest.mark.parametrize(
-    ("is_owner_alive", "is_marked", "is_swept"), [(False, True, True), (True, True, False), (False, False, False)]
+    ("is_owner_alive", "is_it", "is_swept"), [(False, True, True), (True, True, False), (False, False, False)]
 )
-def test_only_the_processes_of_a_dead_owner_with_their_mark_are_ended(
-    tmp_path: Path, is_owner_alive: bool, is_marked: bool, is_swept: bool
+def test_only_the_processes_that_a_dead_owner_has_started_are_ended(
+    tmp_path: Path, is_owner_alive: bool, is_it: bool, is_swept: bool
 ) -> None:
-    mark = Remains.mark()
-    process = _spinning(mark if is_marked else "another")
+    process = _spinning()
     try:
         owner = os.getpid() if is_owner_alive else _ended()
         record = tmp_path / f"{owner}-{process.pid}"
-        record.write_text(mark)
+        record.write_text(born(process.pid) if is_it else born(os.getpid()))
         assert Remains(tmp_path).sweep() == int(is_swept)
         assert record.exists() == is_owner_alive
         if is_swept:
@@ -54,9 +53,24 @@ def test_only_the_processes_of_a_dead_owner_with_their_mark_are_ended(
         process.wait()
 
 
+def test_a_process_that_became_another_program_is_still_the_one_that_was_started(tmp_path: Path) -> None:
+    wrapper = "import os, sys; os.execv(sys.executable, ['another', '-c', 'print(1, flush=True)\\nwhile True: pass'])"
+    process = subprocess.Popen([sys.executable, "-c", wrapper], start_new_session=True, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        noted = born(process.pid)
+        process.stdout.readline()
+        (tmp_path / f"{_ended()}-{process.pid}").write_text(noted)
+        assert Remains(tmp_path).sweep() == 1
+        assert process.wait(10) == -9
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_records_of_processes_that_are_gone_and_foreign_files_do_no_harm(tmp_path: Path) -> None:
     assert Remains(tmp_path / "none").sweep() == 0
-    (tmp_path / f"{_ended()}-{_ended()}").write_text("mark-1")
+    (tmp_path / f"{_ended()}-{_ended()}").write_text("some time")
     (tmp_path / f"{_ended()}-{os.getpid()}").write_text("")
     (tmp_path / "notes.txt").write_text("mine")
     assert Remains(tmp_path).sweep() == 0
@@ -74,8 +88,8 @@ def test_a_process_is_on_record_as_long_as_it_runs(tmp_path: Path, language: str
         await RunDriver(hosts, repo, entry(f"t.{language}"), durable=False).leg()
         (pid,) = [process.pid for process in hosts.processes]
         record = folder / f"{os.getpid()}-{pid}"
-        mark = record.read_text()
-        assert mark in _command(pid)
+        assert record.read_text() == born(pid)
+        assert record.stat().st_mode & 0o077 == 0
         await hosts.sweep()
         assert (await RunDriver(hosts, repo, entry(f"t.{language}"), durable=False).leg()).result == 1
         await hosts.close()
@@ -86,12 +100,11 @@ def test_a_process_is_on_record_as_long_as_it_runs(tmp_path: Path, language: str
 
 @pytest.mark.parametrize("executes", [True, False])
 def test_the_next_executor_of_a_data_folder_ends_what_is_left(tmp_path: Path, executes: bool) -> None:
-    mark = Remains.mark()
-    process = _spinning(mark)
+    process = _spinning()
     try:
         folder = tmp_path / "data" / "hosts" / "processes"
         folder.mkdir(parents=True)
-        (folder / f"{_ended()}-{process.pid}").write_text(mark)
+        (folder / f"{_ended()}-{process.pid}").write_text(born(process.pid))
 
         async def story() -> None:
             runtime = Runtime(tmp_path / "data", execute=executes)
