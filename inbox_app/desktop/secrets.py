@@ -48,7 +48,7 @@ class Keychain:
     def get(self, name: str) -> str | None:
         """The value in the environment, else in the keychain, else None; None too if that does not answer in time."""
         found = os.environ.get(name)
-        if found is not None:
+        if found:
             return found
         kept = self._kept.get(name)
         if kept is not None and time.monotonic() - kept[0] < _KEPT_S:

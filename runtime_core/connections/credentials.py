@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from runtime_core.connections.secrets import Secrets
+from runtime_core.connections.secrets import NotSet, Secrets, looked_up
 from runtime_core.repo.bundle import Connection
+from runtime_core.repo.references import ENV, SCOPE
 
-_REFERENCE: Final = re.compile(r"(env|scope):(.+)", re.DOTALL)
 AUTH_TYPES: Final = ("bearer", "api_key", "basic", "header", "oauth2", "none")
 
 
@@ -59,21 +58,18 @@ class Settings:
 
     def look_up(self, key: str, value: str) -> str:
         """The value of ``env:NAME`` and ``scope:KEY``, everything else as it is."""
-        reference = _REFERENCE.fullmatch(value)
-        if reference is None:
-            return value
-        kind, name = reference.groups()
-        if kind == "scope" and not self.scope:
+        is_scoped = value.startswith(SCOPE)
+        if is_scoped and not self.scope:
             raise self.wrong(key, f"it names {value}, and this run has no scope. Start the run with one (--scope).")
-        entry = name if kind == "env" else f"{self.scope}/{name}"
-        found = self.secrets.get(entry)
-        if not found:
-            where = f"Set the environment variable {name}, or store it" if kind == "env" else "Store it"
-            missing = (
-                f"it names {value}, which is not set{f' for the scope {self.scope!r}' if kind == 'scope' else ''}."
-            )
-            raise self.wrong(key, f"{missing} {where} with: operator-inbox secret set {entry}")
-        return found
+        try:
+            return looked_up(f"{ENV}{self.scope}/{value.removeprefix(SCOPE)}" if is_scoped else value, self.secrets)
+        except NotSet as missing:
+            where = "Store it" if is_scoped else f"Set the environment variable {missing.name}, or store it"
+            whose = f" for the scope {self.scope!r}" if is_scoped else ""
+            raise self.wrong(
+                key,
+                f"it names {value}, which is not set{whose}. {where} with: operator-inbox secret set {missing.name}",
+            ) from None
 
     def text(self, key: str, value: Any) -> str:
         """A value that has to be there."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
-from runtime_core.connections.secrets import Secrets
+from runtime_core.connections.secrets import NotSet, Secrets, looked_up
 from runtime_core.repo.bundle import Bundle
 
 Transport = Literal["stdio", "http", "sse"]
@@ -55,13 +55,12 @@ def filled(server: McpServer, key: str, value: str, secrets: Secrets) -> str:
     """A value of an entry with its ``env:NAME`` looked up. Raises `McpUnavailable`."""
     if value.startswith("scope:"):
         raise McpUnavailable(f"{server.where}: {key} is a secret of a scope, and all scopes share a server; use env:.")
-    if not value.startswith("env:"):
-        return value
-    name = value.removeprefix("env:")
-    found = secrets.get(name)
-    if found is None:
-        raise McpUnavailable(f"{server.where}: {key} needs {name}, which is not set. Set it, or remove the server.")
-    return found
+    try:
+        return looked_up(value, secrets)
+    except NotSet as missing:
+        raise McpUnavailable(
+            f"{server.where}: {key} needs {missing.name}, which is not set. Set it, or remove the server."
+        ) from None
 
 
 def _server(name: str, where: str, entry: Any) -> McpServer:

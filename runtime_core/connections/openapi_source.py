@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from runtime_core.connections.openapi import Document
 from runtime_core.connections.openapi_text import SIZE_LIMIT, BadDocument, parsed
-from runtime_core.connections.secrets import Secrets
+from runtime_core.connections.secrets import NotSet, Secrets, looked_up
 from runtime_core.repo.bundle import Bundle, Connection
 
 FETCH_S: Final = 20.0
@@ -81,17 +81,13 @@ class OpenApiDocuments:
 
     def source(self, connection: Connection) -> str:
         """The file or address, looked up if it is an ``env:NAME``. Raises `DocumentUnavailable`."""
-        source = source_of(connection) or ""
-        name = source.removeprefix("env:")
-        if name == source:
-            return source
-        value = self._secrets.get(name)
-        if value is None:
+        try:
+            return looked_up(source_of(connection) or "", self._secrets)
+        except NotSet as missing:
             raise DocumentUnavailable(
-                f'The OpenAPI document of the connection "{connection.name}" is to be found in {name}, '
+                f'The OpenAPI document of the connection "{connection.name}" is to be found in {missing.name}, '
                 "which is not set."
-            )
-        return value
+            ) from None
 
     def _kept(self, address: str) -> Path:
         return self._folder / hashlib.sha256(address.encode()).hexdigest()

@@ -56,7 +56,7 @@ class Definitions:
         """Whether a name that had no value when the repository was loaded has one now."""
         if not bundle.unset:
             return False
-        return await asyncio.to_thread(lambda: any(self._secrets.get(name) is not None for name in bundle.unset))
+        return await asyncio.to_thread(lambda: any(map(self._secrets.get, bundle.unset)))
 
     async def holds(self, bundle: Bundle, entry: str, condition: Condition, surface: JsonText, note: Note) -> bool:
         """Ask a predicate; one that does not say true or false in time is noted and does not hold."""
@@ -137,4 +137,4 @@ def _look(root: Path) -> tuple[str, Sequence[CodeFile]]:
 def _load(root: Path, known: _Known, secrets: Secrets) -> Bundle:
     from runtime_core.repo.loader import load_bundle  # with pydantic and jsonschema: not for commands that only look
 
-    return load_bundle(root, known, lambda name: secrets.get(name) is not None)
+    return load_bundle(root, known, lambda name: bool(secrets.get(name)))

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def _is_set(name: str) -> bool:
-    return name in os.environ
+    return bool(os.environ.get(name))
 
 
 def load_bundle(root: Path, described: Described = MappingProxyType({}), known: Known = _is_set) -> Bundle:

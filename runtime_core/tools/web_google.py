@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 from urllib.parse import quote, urlsplit
 
-from runtime_core.connections.secrets import Secrets
+from runtime_core.connections.secrets import NotSet, Secrets, looked_up
 from runtime_core.connections.sending import certificates
 from runtime_core.tools.base import ToolFailed
 from runtime_core.tools.web_addresses import AddressRefused
@@ -217,11 +217,12 @@ def _text(settings: Mapping[str, Any], key: str) -> str | None:
 def _key(given: str | None, secrets: Secrets) -> str:
     if not given or not given.startswith("env:"):
         raise ToolFailed('webTools in amodal.json has no apiKey: write "apiKey": "env:GOOGLE_API_KEY" there.')
-    name = given.removeprefix("env:")
-    key = secrets.get(name)
-    if not key:
-        raise ToolFailed(f"{name}, the key in webTools of amodal.json, is set neither in the environment nor kept.")
-    return key
+    try:
+        return looked_up(given, secrets)
+    except NotSet as missing:
+        raise ToolFailed(
+            f"{missing.name}, the key in webTools of amodal.json, is set neither in the environment nor kept."
+        ) from None
 
 
 def _base_url(url: str) -> str:

@@ -53,6 +53,8 @@ def test_the_environment_goes_first_and_the_keychain_is_not_even_asked(
     monkeypatch.setenv(NAME, "of the environment")
     assert Keychain().get(NAME) == "of the environment"
     assert memory.asked == asked
+    monkeypatch.setenv(NAME, "")
+    assert Keychain().get(NAME) == "stored"
 
 
 def test_a_value_that_was_replaced_is_not_the_old_one(memory: MemoryKeychain) -> None:
