@@ -12,6 +12,7 @@ from runtime_core.agents.clock import limit
 from runtime_core.agents.turns import Message, Model, ModelError, ToolCall, Turn
 from runtime_core.repo.bundle import Agent, HookPoint
 from runtime_core.tools.chat import STOP
+from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonError, JsonText, dumps, loads, pretty
 
 SUBAGENT_TURNS: Final = 10
@@ -53,7 +54,8 @@ class AgentTools(Protocol):
         ...
 
     async def call(self, name: str, args: JsonText) -> JsonText:
-        """Whatever it raises goes back to the model as text, except cancellation and `OutcomeUnknown`."""
+        """Whatever it raises goes back to the model as text, except cancellation, `OutcomeUnknown` and the fault of a
+        data folder that does not do its work."""
         ...
 
 
@@ -187,9 +189,11 @@ async def _result(agent: Agent, offered: Sequence[str], call: ToolCall, tools: A
         raise
     except ToolDenied as denied:
         return str(denied)
-    except Exception as error:  # noqa: BLE001 - contract 10: no failure of a tool ends the turn
+    except Exception as error:  # contract 10: no failure of a tool ends the turn
+        if isinstance(error, RuntimeFault) and error.is_storage:
+            raise
         return f"Tool execution failed: {error}"
-    return result if _is_object(result) else f'{{"result":{result or "null"}}}'
+    return result if result.lstrip().startswith("{") else f'{{"result":{result or "null"}}}'
 
 
 def _snipped(text: str) -> str:

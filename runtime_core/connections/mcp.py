@@ -65,7 +65,11 @@ class McpServers:
         if result.is_error:
             said = session.without_secrets(_texts(parts))[:ERROR_LIMIT]
             raise McpFailed(said or f"{tool.original} failed and does not say why.")
-        text = session.without_secrets(dumps(_value(result.structured_content, parts)))
+        try:
+            told = dumps(_value(result.structured_content, parts))
+        except ValueError as error:
+            raise McpFailed(f'The MCP server "{server.name}" answered {tool.original} with no JSON: {error}.') from None
+        text = session.without_secrets(told)
         if len(text) > RESULT_LIMIT:
             raise McpFailed(f"The result of {tool.original} is larger than {RESULT_LIMIT // 1024} KB; ask for less.")
         return text

@@ -15,6 +15,7 @@ from runtime_core.wire.json import JsonError, loads
 _EARLY_S: Final = 30.0
 """So long before its end a token is replaced, but at most half of its life."""
 _DEFAULT_LIFE_S: Final = 300.0
+_LONGEST_LIFE_S: Final = 86_400.0
 
 
 class TokenRefused(Exception):  # noqa: N818
@@ -76,4 +77,6 @@ async def _ask(grant: Grant, post: Post) -> tuple[str, float]:
         why = reply.get("error_description") or reply.get("error") or text[:200] or "nothing"
         raise TokenRefused(f"the token endpoint answered {status}: {why}. Check clientId and clientSecret.")
     life = reply.get("expires_in")
-    return token, float(life) if isinstance(life, int | float) and life > 0 else _DEFAULT_LIFE_S
+    if not isinstance(life, int | float) or not life > 0:
+        life = _DEFAULT_LIFE_S
+    return token, min(life, _LONGEST_LIFE_S)

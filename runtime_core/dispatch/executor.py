@@ -122,7 +122,7 @@ class Executor:
                     await self._serve()
                     await self._wait_for_task(run_id, deadline)
                 except RuntimeFault as fault:
-                    if not fault.code.startswith("data_folder"):
+                    if not fault.is_storage:
                         raise
                     is_held_up = True  # what was asked for is stored, and the run is tried again
                     self.hindrances[run_id] = fault.message.replace("; nothing was stored", "")

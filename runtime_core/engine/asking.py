@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
+from runtime_core.engine.failures import broken_off
 from runtime_core.engine.frames import Outcome
 from runtime_core.engine.losses import started
 from runtime_core.hosts.base import (
@@ -20,6 +22,11 @@ from runtime_core.hosts.base import (
     NoteKind,
 )
 from runtime_core.wire.json import JsonText
+
+log = logging.getLogger(__name__)
+
+WHOLE_S: Final = 20.0
+"""How long an answer may take with everything that is read for it, which the time limit of a job does not count."""
 
 Note = Callable[[NoteKind, Any], None]
 Serve = Callable[[HandlerCall], Awaitable[Outcome]]
@@ -36,7 +43,11 @@ async def ask(
         return HandlerFailure("HostUnavailable", str(error))
     asked.leg.set_result(leg)
     try:
-        return await asked.answer
+        async with asyncio.timeout(WHOLE_S):
+            return await asked.answer
+    except TimeoutError:
+        leg.drop()
+        return HandlerFailure("Error", f"it took longer than {WHOLE_S:g} s with what it read", "deadline")
     except asyncio.CancelledError:
         leg.drop()
         raise
@@ -66,7 +77,11 @@ class _Asked:
         task.add_done_callback(self._serving.discard)
 
     async def _deliver(self, call: HandlerCall, serve: Serve) -> None:
-        ok, value = await serve(call)
+        try:
+            ok, value = await serve(call)
+        except Exception as error:  # whatever it is: the code would wait for ever
+            log.warning("ctx.%s.%s of code that was asked failed", call.kind, call.name, exc_info=error)
+            ok, value = False, broken_off(call.kind, call.name, error)
         (await self.leg).deliver(call.seq, ok, value, 0)
 
     def noted(self, kind: NoteKind, value: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +14,7 @@ from runtime_core.agents.turns import Model
 from runtime_core.connections.masking import masked_json
 from runtime_core.engine.agent_calls import subagent
 from runtime_core.engine.attachments import stripped
-from runtime_core.engine.failures import CallFailed, HandlerFailed, tool_failed
+from runtime_core.engine.failures import CallFailed, HandlerFailed, broken_off, tool_failed
 from runtime_core.engine.frames import MAX_TOOL_DEPTH, InlineFrame, Origin, Outcome, Place
 from runtime_core.engine.gate import Order
 from runtime_core.engine.gating import forbidden, order_for
@@ -28,9 +29,12 @@ from runtime_core.spans.book import SpanBook
 from runtime_core.tools.base import Caller, Member, MemberCall, MemberRefused, Prepare, ReadyTool, ToolFailed
 from runtime_core.tools.chat import CALL_SUBAGENT
 from runtime_core.tools.offers import offered
+from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import CallKind, slot
 from runtime_core.wire.stores import StoreWrite
+
+log = logging.getLogger(__name__)
 
 OwnRun = Callable[[Place, JsonText], Awaitable[JsonText]]
 """Runs a durable tool as a run of its own and returns its result. Raises `CallFailed` (decision 10)."""
@@ -79,7 +83,10 @@ class Calls:
         given: JsonText,
         work: Callable[[], Awaitable[JsonText]],
     ) -> Outcome:
-        """Do the work of a call and keep its span. Raises `OutcomeUnknown`."""
+        """Do the work of a call and keep its span; whatever goes wrong in it is the failure of this call alone.
+
+        Raises `OutcomeUnknown`, and `RuntimeFault` if the data folder does not do its work.
+        """
         at = slot(place.path, number)
         self.spans.start(at, kind, name, masked_json(given, self.origin.hidden))
         try:
@@ -92,6 +99,12 @@ class Calls:
         except asyncio.CancelledError:
             self.spans.cancel(at)
             raise
+        except Exception as error:  # whatever it is: its handler would wait for ever
+            if isinstance(error, RuntimeFault) and error.is_storage:
+                self.spans.cancel(at)
+                raise
+            log.error("%s: the call of %s broke off", self.origin.session_id or "-", name or kind, exc_info=error)
+            outcome = False, broken_off(kind, name, error)
         self.spans.finish(at, *outcome)
         return outcome
 
@@ -130,6 +143,8 @@ class Calls:
                 return await tool.call(params, caller)
         except ToolFailed as failed:
             raise _ready_failed(tool, failed) from None
+        except RuntimeFault as fault:
+            raise _ready_failed(tool, ToolFailed(fault.message, fault.code)) from fault
         except TimeoutError:
             text = f'Tool "{tool.name}" failed: it did not finish within {tool.timeout_s:g} s.'
             raise CallFailed("execution-failed", text, tool=tool.name) from None

@@ -7,9 +7,9 @@ from typing import Any
 
 from runtime_core.approvals import deadlines
 from runtime_core.hosts.base import HandlerFailure
-from runtime_core.wire.codes import COMPOSITE_CODES
+from runtime_core.wire.codes import COMPOSITE_CODES, RuntimeFault
 from runtime_core.wire.json import JsonText, dumps
-from runtime_core.wire.runs import RunStatus
+from runtime_core.wire.runs import CallKind, RunStatus
 
 
 class CallFailed(Exception):  # noqa: N818
@@ -82,6 +82,19 @@ def failure_error(failure: HandlerFailure) -> dict[str, Any]:
     if failure.code is not None:
         error["code"] = failure.code
     return error
+
+
+def broken_off(kind: CallKind, name: str, error: Exception) -> JsonText:
+    """The error of a call that something of ours failed in. What an exception says may be a secret."""
+    code, message = "INTERNAL_ERROR", f"a fault of the runtime, not of its parameters ({type(error).__name__})"
+    if isinstance(error, RuntimeFault):
+        code, message = error.code, error.message
+    if kind == "tool":
+        cause = {"name": "Error", "message": message, "code": code}
+        return CallFailed("execution-failed", f'Tool "{name}" failed: {message}', tool=name, cause=cause).error
+    if kind == "subagent":
+        return CallFailed("subagent-failed", f'The agent "{name}" failed: {message}', agent=name).error
+    return error_text(code, f"ctx.{kind} failed: {message}")
 
 
 def durable_forbidden(member: str) -> JsonText:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Final, Protocol
 
-from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.connections.masking import masked, masked_json, secret_values
 from runtime_core.engine.failures import HandlerFailed
 from runtime_core.engine.gate import ENTRY as GATE
@@ -139,11 +137,16 @@ class Origin:
         tool = self.bundle.tools.get(call.name) if call.kind == "tool" else None
         return call.kind == "subagent" or call.name == CALL_SUBAGENT or (tool is not None and tool.has_uses)
 
-    def job(self, place: Place, params: JsonText, started_at: float) -> HandlerJob:
+    def variables(self, tool: Tool) -> Mapping[str, str]:
+        """What a handler sees as ``ctx.env``; may be asked from any thread."""
+        found = {name: self.environment(name) for name in tool.env}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def job(
+        self, place: Place, params: JsonText, started_at: float, env: Mapping[str, str] | None = None
+    ) -> HandlerJob:
         tool = place.tool
-        allowed = {} if tool.durable else {name: self.environment(name) for name in tool.env}
-        env = {name: value for name, value in allowed.items() if value is not None}
-        self.hidden.update(secret_values(env))
+        self.hidden.update(secret_values(env or {}))
         methods = DURABLE_METHODS if tool.durable else COMPOSITE_METHODS if tool.has_uses else INLINE_METHODS
         return HandlerJob(
             entry=tool.entry,
@@ -157,7 +160,7 @@ class Origin:
             started_ms=milliseconds(started_at),
             seed=f"{self.seed}/{place.path}",
             timeout_s=tool.timeout_s,
-            env=env,
+            env=env or {},
             call_id=f"{self.session_id}/{place.path}" if self.session_id is not None and place.path else None,
             strict=self.strict,
             dry=self.dry,
@@ -182,10 +185,11 @@ class InlineFrame:
 
     async def run(self, params: JsonText) -> JsonText:
         """The handler's result. Raises `HandlerFailed`. The handler is aborted when this is cancelled, and when one of
-        its calls raises `OutcomeUnknown`, which is then raised.
+        its calls raises anything, which is then raised.
         """
-        make = partial(self._origin.job, self._place, params, time.time())
-        job = await asyncio.to_thread(make) if self._place.tool.env else make()  # a keychain may have to be asked
+        origin, tool = self._origin, self._place.tool
+        env = await asyncio.to_thread(origin.variables, tool) if tool.env else None  # a keychain may have to be asked
+        job = origin.job(self._place, params, time.time(), env)
         try:
             leg = await self._origin.start(job, self)
         except HostUnavailable as error:
@@ -193,7 +197,9 @@ class InlineFrame:
         self._leg.set_result(leg)
         try:
             return await self._end
-        except (asyncio.CancelledError, OutcomeUnknown):
+        except HandlerFailed:
+            raise
+        except BaseException:
             leg.abort("cancelled")
             raise
         finally:
@@ -213,9 +219,9 @@ class InlineFrame:
     async def _answer(self, call: HandlerCall) -> None:
         try:
             ok, value = await self._serve(call)
-        except OutcomeUnknown as unknown:
+        except Exception as error:  # noqa: BLE001 - the handler ends with it, instead of waiting for ever
             if not self._end.done():
-                self._end.set_exception(unknown)
+                self._end.set_exception(error)
             return
         leg = await self._leg
         if not self._end.done():

@@ -17,6 +17,11 @@ class RuntimeFault(Exception):  # noqa: N818
         self.message = message
         self.details = details
 
+    @property
+    def is_storage(self) -> bool:
+        """Whether the data folder does not do its work: no call failed then, whatever was going on stops."""
+        return self.code.startswith("data_folder")
+
 
 def no_session(run_id: str) -> RuntimeFault:
     return RuntimeFault(

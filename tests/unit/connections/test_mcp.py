@@ -242,6 +242,14 @@ def test_a_server_that_hangs_for_one_keeps_working_for_others(tmp_path: Path) ->
     with_desk(Desk(tmp_path, bare(timeoutMs=1500)), story)
 
 
+def test_an_answer_that_is_no_json_fails_its_call_only(tmp_path: Path) -> None:
+    async def story(desk: Desk) -> None:
+        assert "answered nan with no JSON: nan is not a JSON number" in await desk.fails("nan")
+        assert await desk.call("ping") == "ping {}"
+
+    with_desk(Desk(tmp_path, bare()), story)
+
+
 def test_a_line_without_an_end_ends_the_server(tmp_path: Path) -> None:
     async def story(desk: Desk) -> None:
         assert "wrote a message above 8 MB and was ended" in await desk.fails("line")

@@ -7,6 +7,8 @@ import base64
 from typing import Any
 from urllib.parse import parse_qs
 
+import pytest
+
 from runtime_core.connections.client import Connections, Request
 from tests.support.web import Says, Seen, web_server
 from tests.unit.connections.calling import Someone, connection, failure, with_connections
@@ -15,7 +17,7 @@ from tests.unit.connections.calling import Someone, connection, failure, with_co
 class _TokenServer:
     """A token endpoint and an API that accepts its latest token."""
 
-    def __init__(self, life_s: float = 3600) -> None:
+    def __init__(self, life_s: Any = 3600) -> None:
         self.given = 0
         self.life_s = life_s
         self.good = ""
@@ -78,6 +80,20 @@ def test_an_expired_token_is_not_used() -> None:
 
         with_connections(twice, {"KEY": "x"})
     assert tokens.given == 2
+
+
+@pytest.mark.parametrize("life_s", [10**400, -1, "soon", 1e308])
+def test_a_token_lives_whatever_its_endpoint_says(life_s: Any) -> None:
+    tokens = _TokenServer(life_s)
+    with web_server(tokens) as web:
+        chosen = connection(web.url, auth=_oauth(web.url))
+
+        async def twice(connections: Connections) -> None:
+            for _ in range(2):
+                await connections.send(chosen, Request("/x"), Someone())
+
+        with_connections(twice, {"KEY": "x"})
+    assert tokens.given == 1
 
 
 def test_a_token_that_nobody_gives_fails_without_the_secret() -> None:
