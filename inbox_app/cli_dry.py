@@ -15,7 +15,7 @@ from runtime_core.wire.json import pretty
 
 if TYPE_CHECKING:
     from inbox_app.gateway.embedded import EmbeddedGateway
-    from runtime_core.engine.dry_runs import Verdict
+    from runtime_core.engine.dry_runs import ReplayVerdict
 
 _TOLD_EVERY: Final = 100
 """After so many runs the error stream is told how far it is."""
@@ -81,7 +81,7 @@ def replay_check(options: Options, root: Path, limit: int | None) -> int:
     return DONE if is_fine else REFUSED
 
 
-async def _verdicts(options: Options, root: Path, limit: int | None) -> list[Verdict]:
+async def _verdicts(options: Options, root: Path, limit: int | None) -> list[ReplayVerdict]:
     from inbox_app.gateway.embedded import bundle_error
     from runtime_core.repo.bundle import BundleError
     from runtime_core.runtime import Runtime
@@ -90,7 +90,7 @@ async def _verdicts(options: Options, root: Path, limit: int | None) -> list[Ver
     if not (options.data / "runtime.db").is_file():
         return []
     runtime = Runtime(options.data, execute=False, settings=settings(as_json=options.as_json))
-    verdicts: list[Verdict] = []
+    verdicts: list[ReplayVerdict] = []
     try:
         await runtime.open()
         try:
@@ -109,13 +109,13 @@ async def _verdicts(options: Options, root: Path, limit: int | None) -> list[Ver
     return verdicts
 
 
-def _verdict_line(verdict: Verdict) -> str:
+def _verdict_line(verdict: ReplayVerdict) -> str:
     run = verdict.run
     head = f"{verdict.kind.replace('-', ' '):11}  {run.id}  {visible(run.tool)}  {run.shown_status}"
     return f"{head}  {visible(verdict.reason)}".rstrip()
 
 
-def _summary(verdicts: list[Verdict], counts: Counter[str], root: Path) -> str:
+def _summary(verdicts: list[ReplayVerdict], counts: Counter[str], root: Path) -> str:
     if not verdicts:
         return f"No run of {root} is stored."
     words = {"ok": "ok", "diverged": "diverged", "cannot-tell": "cannot tell", "skipped": "skipped"}

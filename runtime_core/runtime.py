@@ -23,7 +23,7 @@ from runtime_core.engine import outcomes
 from runtime_core.engine.attachments import check_attachments
 from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.dry_hosts import DryHosts
-from runtime_core.engine.dry_runs import DryRuns, Verdict
+from runtime_core.engine.dry_runs import DryRuns, ReplayVerdict
 from runtime_core.engine.engine import Engine, Launch
 from runtime_core.engine.gating import Gates
 from runtime_core.engine.hooks import Hooks
@@ -330,7 +330,7 @@ class Runtime:
         """What a run would do next if it got this answer (decision 18); as `DryRuns.preview`."""
         return await self._dry_runs.preview(answer)
 
-    async def replay_check(self, root: Path, limit: int | None = None) -> AsyncGenerator[Verdict]:
+    async def replay_check(self, root: Path, limit: int | None = None) -> AsyncGenerator[ReplayVerdict]:
         """Replay the stored runs of a repository against its present code, latest first. Raises `BundleError`."""
         async for verdict in self._dry_runs.check_all(await self._engine.shelf.seen(root), limit):
             yield verdict

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
 from runtime_core.connections.addresses import AddressRefused, address, base_of, encoded
 from runtime_core.connections.credentials import Access, Grant, Settings, Unusable, read_access
 from runtime_core.connections.exchange import Answer, ExchangeFailed, Exchanges
-from runtime_core.connections.injection import Target, injected
+from runtime_core.connections.injection import based, injected
 from runtime_core.connections.masking import masked, masked_json
+from runtime_core.connections.request import Request
 from runtime_core.connections.secrets import Secrets
 from runtime_core.connections.tokens import TokenRefused, Tokens
 from runtime_core.repo.bundle import Connection
+from runtime_core.repo.policy import METHODS, READ_METHODS
 from runtime_core.wire.json import JsonError, JsonText, dumps, loads
 
-METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
-READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_SHOWN: Final = 2_000
 """Characters of a body that an error repeats."""
 _SMALL: Final = 100_000
@@ -46,24 +46,6 @@ class Sender(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """``endpoint`` is the path below the base URL, with path values percent-encoded; it may hold a query.
-
-    ``params``: the query; null is left out, a list repeats its key. ``data``: the body, None for none; a text is sent
-    as it is, anything else as a form if ``headers`` say so, else as JSON. ``is_read``: changes nothing, so it gets no
-    idempotency key. ``timeout_s`` for the whole exchange, redirects included.
-    """
-
-    endpoint: str
-    method: str = "GET"
-    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    data: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    is_read: bool = False
-    timeout_s: float = 30.0
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     """``data`` is the JSON of the body, or ``{"text", "status"}`` for anything else; ``body`` is the JSON of the body,
     or its text as a JSON string."""
@@ -74,7 +56,8 @@ class Reply:
 
 
 class RequestFailed(Exception):  # noqa: N818
-    """A request without a usable reply; the message names connection and host, says what to do, and holds no secret.
+    """A request without a usable reply; the message names connection and host, says what to do, and holds no secret
+    and nothing of the reply's body.
 
     ``code``: ``invalid-params``, ``connection-unavailable``, ``sign-in-failed``, ``unreachable``, ``timeout``,
     ``response-too-large``, ``redirected`` or, with the ``reply``, ``http-404`` and the like.
@@ -88,6 +71,12 @@ class RequestFailed(Exception):  # noqa: N818
         self.reply = reply
         self.is_sent = is_sent
 
+    def with_answer(self, body: JsonText) -> str:
+        """The message and what the other system said: the body of the reply, or what somebody may see of it."""
+        said: Any = loads(body)
+        text = (said if isinstance(said, str) else body)[:BODY_SHOWN].strip()
+        return f"{self.message} The answer: {text or 'empty'}"
+
 
 class Connections:
     """The requests of one runtime; belongs to the loop that first sends one."""
@@ -97,19 +86,25 @@ class Connections:
         self._exchanges = Exchanges()
         self._tokens = Tokens()
 
+    def complete(self, connection: Connection, request: Request, sender: Sender) -> Request:
+        """The request as `send` sends it, but for address and credentials. Raises `RequestFailed`."""
+        try:
+            return injected(request, Settings(connection, self._secrets, sender.scope), sender.context)
+        except Unusable as error:
+            raise _unavailable(connection, error) from None
+
     async def send(self, connection: Connection, request: Request, sender: Sender) -> Reply:
         """Send a request with the credentials of a connection. Raises `RequestFailed`."""
         if connection.unavailable:
-            raise RequestFailed(
-                "connection-unavailable", f'The connection "{connection.name}" cannot be used: {connection.unavailable}'
-            )
+            raise _unavailable(connection, connection.unavailable)
+        request = self.complete(connection, request, sender)
+        settings = Settings(connection, self._secrets, sender.scope)
         try:
             access = await asyncio.to_thread(read_access, connection, self._secrets, sender.scope)
-            prepared = _prepared(connection, access, request, sender, Settings(connection, self._secrets, sender.scope))
+            base_url = based(access.base_url, settings, sender.context)
+            prepared = _prepared(connection, access, base_url, request, sender, settings)
         except Unusable as error:
-            raise RequestFailed(
-                "connection-unavailable", f'The connection "{connection.name}" cannot be used: {error}'
-            ) from None
+            raise _unavailable(connection, error) from None
         try:
             async with asyncio.timeout(request.timeout_s):
                 answer = await self._exchange(prepared)
@@ -182,16 +177,18 @@ class Prepared:
 
     def reply(self, answer: Answer) -> Reply:
         """Raises `RequestFailed` for a status other than 2xx."""
-        text = masked(answer.text, self.secrets)
+        is_good = 200 <= answer.status < 300
+        hidden = self.secrets if is_good else self.secrets | self.values
+        text = masked(answer.text, hidden)
         parsed = _parsed(answer.content_type, answer.text)
-        body = None if parsed is None else masked_json(parsed, self.secrets)
+        body = None if parsed is None else masked_json(parsed, hidden)
         data = body if body is not None else dumps({"text": text, "status": answer.status})
         reply = Reply(answer.status, data, body if body is not None else dumps(text))
-        if 200 <= answer.status < 300:
+        if is_good:
             return reply
         message = (
             f'{self.shown} of the connection "{self.connection}" ({self.host}): {answer.status} {answer.reason}. '
-            f"{_advice(answer, self.connection)} The answer: {answer.text[:BODY_SHOWN].strip() or 'empty'}"
+            f"{_advice(answer, self.connection)}"
         )
         raise RequestFailed(f"http-{answer.status}", self._masked(message), reply=reply, is_sent=True)
 
@@ -199,23 +196,27 @@ class Prepared:
         return masked(text, self.secrets | self.values)
 
 
-def _prepared(connection: Connection, access: Access, request: Request, sender: Sender, settings: Settings) -> Prepared:
+def _unavailable(connection: Connection, reason: object) -> RequestFailed:
+    return RequestFailed("connection-unavailable", f'The connection "{connection.name}" cannot be used: {reason}')
+
+
+def _prepared(
+    connection: Connection, access: Access, base_url: str, request: Request, sender: Sender, settings: Settings
+) -> Prepared:
     """Everything that is checked before anything is sent. Raises `Unusable`, `RequestFailed`."""
     method = request.method.upper()
     if method not in METHODS:
         raise _refused(f"{request.method!r} is no method; use one of {', '.join(METHODS)}")
-    target = Target(access.base_url, request.endpoint, request.data)
-    target = injected(target, settings, sender.context)
     try:
-        base = base_of(target.base_url)
+        base = base_of(base_url)
     except AddressRefused as error:
         raise settings.wrong("baseUrl", f"{error}.") from None
     try:
-        url = address(base, target.endpoint, {**request.params, **target.query, **access.query})
+        url = address(base, request.endpoint, {**request.params, **access.query})
     except AddressRefused as error:
         raise _refused(f"{error}") from None
-    headers = _headers(access.headers, request.headers, target.headers, access.credentials)
-    content, content_type = _content(method, target.data, headers.get("content-type", ("", ""))[1])
+    headers = _headers(access.headers, request.headers, access.credentials)
+    content, content_type = _content(method, request.data, headers.get("content-type", ("", ""))[1])
     headers.setdefault("accept", ("Accept", "application/json, */*;q=0.5"))
     if content_type:
         headers.setdefault("content-type", ("Content-Type", content_type))
@@ -224,7 +225,7 @@ def _prepared(connection: Connection, access: Access, request: Request, sender: 
     return Prepared(
         connection=connection.name,
         host=base.netloc,
-        shown=f"{method} /{target.endpoint.partition('?')[0].removeprefix('/')}",
+        shown=f"{method} /{request.endpoint.partition('?')[0].removeprefix('/')}",
         method=method,
         url=url,
         headers=dict(headers.values()),

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, cast
 from runtime_core.connections.naming import named
 from runtime_core.connections.openapi_schema import References, SchemaCopy
 from runtime_core.connections.openapi_text import BadDocument
+from runtime_core.repo.policy import METHODS, READ_METHODS
 
-METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 COUNT_LIMIT: Final = 5_000
 DISCOVER: Final = "discover"
 """The name of the tool that finds operations; an operation of this name is ``discover_2``."""
@@ -26,6 +26,8 @@ FORM: Final = "application/x-www-form-urlencoded"
 Place = Literal["path", "query", "header"]
 PLACES: Final[tuple[Place, ...]] = ("path", "query", "header")
 
+_UNSENT: Final = ("trace", "query")
+"""Methods of operations that are known and cannot be called."""
 _OWN_HEADERS: Final = frozenset({"accept", "content-type", "authorization"})
 _PARAMETER_KEYS: Final = frozenset({"name", "in", "required", "collectionFormat", "allowEmptyValue"})
 _STYLES: Final[Mapping[Place, str]] = {"path": "simple", "query": "form", "header": "simple"}
@@ -56,7 +58,7 @@ class Operation:
 
     @property
     def is_read(self) -> bool:
-        return self.method in ("GET", "HEAD")
+        return self.method in READ_METHODS
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class Document:
                 methods = _object(self._references.followed(item))
             except BadDocument:
                 continue
-            for method in METHODS:
+            for method in (*map(str.lower, METHODS), *_UNSENT):
                 given = methods.get(method)
                 if isinstance(given, Mapping) and path.startswith("/"):
                     fields = cast("Mapping[str, Any]", given)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 from urllib.parse import quote
 
-from runtime_core.connections.client import Request
 from runtime_core.connections.openapi import JSON, Operation, Parameter, is_json
+from runtime_core.connections.request import Request
 from runtime_core.wire.json import dumps
 
 _SEPARATORS: Final = {"spaceDelimited": " ", "pipeDelimited": "|"}
@@ -39,7 +39,7 @@ def request_of(operation: Operation, given: Mapping[str, Any]) -> Request:
         headers["Content-Type"] = operation.content_type or JSON
         if is_json(headers["Content-Type"]) and (data is None or isinstance(data, str)):
             data = dumps(data)
-    return Request(path, operation.method, query, data, headers, is_read=operation.is_read)
+    return Request(path, operation.method, query, data, headers)
 
 
 def _segment(parameter: Parameter, value: Any) -> str:

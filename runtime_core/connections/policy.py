@@ -13,13 +13,24 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl, unquote
 
-from runtime_core.repo.policy import Endpoint, FieldRestriction, Policy, Threshold, Tier, Verdict
+from runtime_core.connections.request import Request
+from runtime_core.repo.policy import (
+    METHODS,
+    READ_METHODS,
+    Endpoint,
+    FieldRestriction,
+    Policy,
+    Threshold,
+    Tier,
+    Verdict,
+)
 from runtime_core.wire.json import JsonError, loads
 
 REDACTED: Final = "[redacted]"
 
-_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _OVERRIDES: Final = frozenset({"x-http-method-override", "x-http-method", "x-method-override"})
+_METHOD_FIELD: Final = "_method"
+_ESCAPE: Final = re.compile(r"\\u([0-9A-Fa-f]{4})")
 _RANK: Final[Mapping[Tier, int]] = {"allow": 0, "confirm": 1, "review": 2, "never": 3}
 _DECODINGS: Final = 8
 _ELSEWHERE: Final = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|[/\\]{2})", re.IGNORECASE)
@@ -27,50 +38,32 @@ _ELSEWHERE: Final = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|[/\\]{2})", re.IGNOREC
 Segments = tuple[str, ...]
 
 
-def judge(
-    policy: Policy,
-    method: str,
-    endpoint: str,
-    params: Mapping[str, Any] | None = None,
-    data: Any = None,
-    intent: str | None = None,
-    headers: Mapping[str, Any] | None = None,
-) -> Verdict:
-    """What the policy says about a request that a model selected. ``endpoint`` as the model wrote it, or the path
-    template of an operation with its values filled in; ``params`` the query, ``data`` the body. ``shown`` of the
-    verdict holds method, endpoint, params, data and headers.
+def judge(policy: Policy, request: Request, given: Mapping[str, Any] | None = None) -> Verdict:
+    """What the policy says about a request that a model selected. ``given``: the query under the names by which the
+    model gave it, where it is sent under others; thresholds look at both.
     """
-    query = [*(params or {}).items(), *parse_qsl(endpoint.partition("?")[2].partition("#")[0], keep_blank_values=True)]
-    shown = {"method": method.upper(), "endpoint": endpoint}
-    shown |= {
-        name: value
-        for name, value in (("params", params), ("data", data), ("headers", headers))
-        if value not in (None, {})
-    }
-    methods = _methods(method, query, data, headers or {}) - _READING
+    method, endpoint, data = request.method.strip().upper(), request.endpoint, request.data
+    query = [*request.params.items(), *_in_endpoint(endpoint)]
+    methods = _methods(method, query, data, request.headers) - READ_METHODS
     if not methods:
-        return Verdict("allow", shown=shown)
+        return Verdict("allow")
     readings = None if _ELSEWHERE.match(endpoint) else _readings(endpoint)
     if readings is None:
-        return Verdict("never", f"{endpoint} is no plain path of the connection, such as /orders/7.", shown)
+        return Verdict("never", f"{endpoint} is no plain path of the connection, such as /orders/7.")
     found = [one for name in sorted(methods) for one in _find(policy, name, readings)]
-    if intent == "read" and not (found and all(one.is_read for one in found)):
-        text = f'{method.upper()} {endpoint} may change something: its policy does not declare intent "read" for it.'
-        return Verdict("never", text, shown)
-    verdicts = [_tier(one, query, data) for one in found]
+    if request.is_read and not (found and all(one.is_read for one in found)):
+        text = f'{method} {endpoint} may change something: its policy does not declare intent "read" for it.'
+        return Verdict("never", text)
+    verdicts = [_tier(one, [*query, *(given or {}).items()], data) for one in found]
     tier, reason = max(verdicts, key=lambda verdict: _RANK[verdict[0]], default=("allow", None))
-    return Verdict(tier, reason, shown)
+    return Verdict(tier, reason)
 
 
-def restrict(policy: Policy, data: Any, roles: Sequence[str] = ()) -> tuple[Any, Sequence[str]]:
+def restrict(policy: Policy, data: Any) -> tuple[Any, Sequence[str]]:
     """A result as a model may see it, and the names of the fields that were taken out or masked
     (``fields_stripped``). A restricted field is looked for at any depth, whatever entity holds it.
     """
-    rules = [
-        (tuple(map(_plain, rule.field.split("."))), rule)
-        for rule in policy.restrictions
-        if rule.policy != "role_gated" or not set(roles) & set(rule.allowed_roles)
-    ]
+    rules = [(tuple(map(_plain, rule.field.split("."))), rule) for rule in policy.restrictions]
     stripped: dict[str, None] = {}
     return _restricted(data, (), rules, stripped) if rules else data, list(stripped)
 
@@ -82,8 +75,22 @@ def _methods(method: str, query: Sequence[tuple[str, Any]], data: object, header
     """The methods a server may take the request for: some take another one from a header, the query or the body."""
     named = [value for name, value in headers.items() if name.strip().lower() in _OVERRIDES]
     fields = [*query, *(cast("Mapping[str, Any]", data).items() if isinstance(data, Mapping) else ())]
-    named += [value for name, value in fields if _plain(name) == "_method"]
-    return frozenset(str(one).strip().upper() for one in (method, *named))
+    named += [value for name, value in fields if _plain(name).partition("[")[0] == _METHOD_FIELD]
+    found = {method, *(word for value in named for word in _words(value))}
+    if isinstance(data, str) and _METHOD_FIELD.upper() in (words := _words(data)):
+        found |= words & {*METHODS}  # whatever the text is: JSON, a form, parts of one
+    return frozenset(found)
+
+
+def _in_endpoint(endpoint: str) -> list[tuple[str, str]]:
+    query = endpoint.partition("?")[2].partition("#")[0]
+    return [field for separator in "&;" for field in parse_qsl(query, keep_blank_values=True, separator=separator)]
+
+
+def _words(value: object) -> frozenset[str]:
+    """The words of a text in capitals, also of one that is encoded as JSON or as a form."""
+    text = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), str(value))
+    return frozenset(re.findall(r"\w+", unicodedata.normalize("NFKC", unquote(text)).upper()))
 
 
 def _readings(endpoint: str) -> frozenset[tuple[Segments, bool]] | None:

@@ -162,6 +162,7 @@ class Calls:
             call_id=f"{run}/{slot(place.path, number)}" if run is not None else None,
             context=self.surface.context,
             agent=agent,
+            allowed=place.allowed,
         )
 
     async def _run(self, child: Place, params: JsonText) -> JsonText:

@@ -41,7 +41,7 @@ Judge = Callable[[RunRow, Sequence[PauseRow], Answer], PauseRow]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ReplayVerdict:
     """What came of a replay of one stored run; ``reason`` is empty if it is ``ok``."""
 
     run: RunRow
@@ -107,7 +107,7 @@ class DryRuns:
             ending = unknown("run-changed", f"Session {run.id} went on meanwhile. Look at it again.")
         return _wire(script, pause, ending, answer.who)
 
-    async def check_all(self, bundle: Bundle, limit: int | None) -> AsyncGenerator[Verdict]:
+    async def check_all(self, bundle: Bundle, limit: int | None) -> AsyncGenerator[ReplayVerdict]:
         """Whether this code does what the runs of its repository did; changed parameters count.
 
         Latest first, at most ``limit``.
@@ -125,25 +125,25 @@ class DryRuns:
             if cursor is None:
                 return
 
-    async def _check(self, run: RunRow, bundle: Bundle) -> Verdict:
+    async def _check(self, run: RunRow, bundle: Bundle) -> ReplayVerdict:
         try:
             run, known, entries = await self._read(run.id)
         except RuntimeFault as fault:
-            return Verdict(run, "cannot-tell", fault.message)
+            return ReplayVerdict(run, "cannot-tell", fault.message)
         if run.pruned_at is not None:
-            return Verdict(run, "skipped", f"its journal was removed at {iso(run.pruned_at)}")
+            return ReplayVerdict(run, "skipped", f"its journal was removed at {iso(run.pruned_at)}")
         ending = await self._play(_script(run, entries, known), bundle, CHECK_S, strict=True)
         if ending.kind in ("diverged", "unknown"):
-            return Verdict(run, "diverged" if ending.kind == "diverged" else "cannot-tell", _message(ending))
+            return ReplayVerdict(run, "diverged" if ending.kind == "diverged" else "cannot-tell", _message(ending))
         stand = stand_of(run, known)
         if stand is not None and not stand.is_repeatable:  # the limits of today judge only what limits have ended
             ending = self._limited(run, ending)
         problem = deviation(stand, ending) if stand is not None else None
         if stand is None or problem is None:
-            return Verdict(run, "ok")
+            return ReplayVerdict(run, "ok")
         if not stand.is_repeatable:
-            return Verdict(run, "cannot-tell", f"{run.tool} was ended from outside, which no replay repeats")
-        return Verdict(run, "diverged", f"{run.tool} {problem}")
+            return ReplayVerdict(run, "cannot-tell", f"{run.tool} was ended from outside, which no replay repeats")
+        return ReplayVerdict(run, "diverged", f"{run.tool} {problem}")
 
     def _limited(self, run: RunRow, ending: Ending) -> Ending:
         """A run fails that ends with more than may be recorded."""

@@ -73,6 +73,8 @@ class Place:
     names: tuple[str, ...] = ()
     agent: str | None = None
     """Whose model selected what the handler, a gate, calls."""
+    allowed: Any = None
+    """The request that a gate asks a person about."""
     attachments: JsonText | None = None
     """The files that the run was started with, at its top (contract 3.2)."""
 
@@ -84,6 +86,7 @@ class Place:
             depth=self.depth + 1,
             names=(*self.names, tool.name),
             agent=None,
+            allowed=None,
             attachments=None,
         )
 

@@ -183,7 +183,15 @@ def root_place(run: RunRow, bundle: Bundle) -> Place | None:
 def gate_place(order: Order) -> Place:
     """Where the handler of a gate stands, so that its call stands where that of the model would."""
     tool = Tool(order.tool, order.question, {}, ENTRY, "python", durable=True, tools=(order.tool,))
-    return Place(tool, depth=-1, levels=order.levels, deepest=order.deepest, names=(*order.path,), agent=order.agent)
+    return Place(
+        tool,
+        depth=-1,
+        levels=order.levels,
+        deepest=order.deepest,
+        names=(*order.path,),
+        agent=order.agent,
+        allowed=order.request,
+    )
 
 
 def forbidden(tool: str, verdict: Verdict) -> CallFailed:

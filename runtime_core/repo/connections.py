@@ -18,7 +18,7 @@ from runtime_core.repo.bundle import Connection
 from runtime_core.repo.files import JsonFile, read_json, validate
 from runtime_core.repo.items import folders_of
 from runtime_core.repo.policy import Policy
-from runtime_core.repo.policyfile import load_policy
+from runtime_core.repo.policyfile import POLICY, load_policy
 from runtime_core.repo.references import Known, literal_secrets, unset_names
 from runtime_core.repo.report import ENV_NOT_SET, INVALID, NOT_FOUND, PartReport, Report, TooManyProblems
 
@@ -77,6 +77,9 @@ def _load(root: Path, name: str, folder: str, report: Report, known: Known) -> C
         part.error(INVALID, folder, f'"{name}" cannot be the name of a connection.', remedy)
     spec = _spec(root, f"{folder}/spec.json", part, known)
     policy = _policy(root, folder, report)
+    if spec.get("protocol", "rest") != "rest" and policy not in (None, Policy()):
+        message = f"This policy guards nothing: nobody asks it about a connection of the protocol {spec['protocol']}."
+        report.warning(INVALID, f"{folder}/{POLICY}", message, "Take it out, and give agents only tools they may use.")
     return Connection(
         name=name,
         folder=folder,

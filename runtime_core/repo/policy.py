@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+"""Those that requests may have."""
+READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 Tier = Literal["allow", "confirm", "review", "never"]
 """From the lowest to the highest."""
@@ -35,24 +39,22 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class FieldRestriction:
+    """``role_gated`` takes a field out as ``never_retrieve`` does: nobody has proved any role to a runtime on a
+    desktop."""
+
     entity: str
     field: str
     policy: Literal["never_retrieve", "retrieve_but_redact", "role_gated"]
     sensitivity: str | None = None
     reason: str | None = None
-    allowed_roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """``endpoints`` by what they are called in the file. ``row_scoping``, ``delegations`` and ``alternative_lookups``
-    are kept as they stand there; nothing acts on them."""
+    """``endpoints`` by what they are called in the file."""
 
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
     restrictions: tuple[FieldRestriction, ...] = ()
-    row_scoping: Any = None
-    delegations: Any = None
-    alternative_lookups: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from runtime_core.repo.files import JsonFile, read_json, validate
-from runtime_core.repo.policy import Endpoint, FieldRestriction, Policy, Threshold, Tier
+from runtime_core.repo.policy import METHODS, Endpoint, FieldRestriction, Policy, Threshold, Tier
 from runtime_core.repo.report import INVALID, Report
 
 POLICY: Final = "policy.json"
 OLDER: Final = "access.json"
-METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 
 
 def load_policy(root: Path, name: str, report: Report) -> Policy | None:
@@ -68,6 +67,10 @@ def _read(root: Path, name: str, report: Report) -> Policy | None:
     model = validate(PolicyFile, file, report)
     if model is None:
         return None
+    if isinstance(file.value.get("delegations"), dict):
+        _check_spelling(file, ("delegations",), DelegationsEntry, report)
+    confirms: Tier = "review" if model.escalates else "confirm"
+    _warn_of_idle(file, model, report)
     endpoints: dict[str, Endpoint] = {}
     for key, given in model.endpoints.items():
         at = ("endpoints", key)
@@ -80,14 +83,23 @@ def _read(root: Path, name: str, report: Report) -> Policy | None:
             remedy = 'Write a method and a path, for example "POST /shipments/{id}".'
             report.error(INVALID, name, problem, remedy, **file.place(at))
         elif match is not None:
-            endpoints[key] = _endpoint(match[1].upper(), match[2], given)
-    return Policy(
-        endpoints,
-        tuple(_restriction(given) for given in model.field_restrictions),
-        model.row_scoping,
-        model.delegations,
-        model.alternative_lookups,
-    )
+            endpoints[key] = _endpoint(match[1].upper(), match[2], given, confirms)
+    return Policy(endpoints, tuple(_restriction(given) for given in model.field_restrictions))
+
+
+def _warn_of_idle(file: JsonFile, model: PolicyFile, report: Report) -> None:
+    """What reads as a guard or a help, and is none here."""
+    delegations = "Nobody can delegate anything here."
+    if model.escalates:
+        delegations += ' escalateConfirm holds for all models: "confirm": true counts as "review".'
+    idle = {
+        "rowScoping": (model.row_scoping, "No rows are left out: models see all that the connection gives."),
+        "delegations": (model.delegates, delegations),
+        "alternativeLookups": (model.alternative_lookups, "No model is told of them."),
+    }
+    for key, (is_said, message) in idle.items():
+        if is_said:
+            report.warning(INVALID, file.name, message, "Take it out, or do not rely on it.", **file.place((key,)))
 
 
 _KEY: Final = re.compile(r"\s*([A-Za-z]+)\s+(\S+)\s*")
@@ -108,8 +120,8 @@ def _problem(key: re.Match[str] | None) -> str | None:
     return None
 
 
-def _endpoint(method: str, path: str, given: EndpointEntry) -> Endpoint:
-    tier: Tier = "allow" if given.confirm is None else "confirm" if given.confirm is True else given.confirm
+def _endpoint(method: str, path: str, given: EndpointEntry, confirms: Tier) -> Endpoint:
+    tier: Tier = "allow" if given.confirm is None else confirms if given.confirm is True else given.confirm
     return Endpoint(
         method,
         path,
@@ -128,7 +140,6 @@ def _restriction(given: RestrictionEntry) -> FieldRestriction:
         given.policy,
         given.sensitivity,
         given.reason,
-        tuple(given.allowed_roles),
     )
 
 
@@ -201,9 +212,23 @@ class RestrictionEntry(_Entry):
     allowed_roles: list[str] = Field([], description="List the roles that may see it.")
 
 
+class DelegationsEntry(_Entry):
+    enabled: bool | None = Field(None, description="Write true or false, or leave it out.")
+    max_duration_days: Any = None
+    escalate_confirm: bool = Field(False, description="Write true or false, or leave it out.")
+
+
 class PolicyFile(_Entry):
     endpoints: dict[str, EndpointEntry] = Field({}, description='Map "METHOD /path" to what holds there.')
     field_restrictions: list[RestrictionEntry] = Field([], description="Give a list of restrictions.")
     row_scoping: Any = None
-    delegations: Any = None
+    delegations: DelegationsEntry | None = Field(None, description="Write {enabled, escalateConfirm}.")
     alternative_lookups: Any = None
+
+    @property
+    def delegates(self) -> bool:
+        return self.delegations is not None and self.delegations.enabled is not False
+
+    @property
+    def escalates(self) -> bool:
+        return self.delegations is not None and self.delegates and self.delegations.escalate_confirm

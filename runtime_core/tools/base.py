@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from runtime_core.repo.bundle import Agent, Bundle, Effect
 from runtime_core.repo.policy import Verdict
-from runtime_core.wire.json import JsonText
+from runtime_core.wire.json import JsonText, digest
 from runtime_core.wire.stores import StoreWrite
 
 Category = Literal["store", "connection", "web", "knowledge", "memory", "chat"]
@@ -28,7 +28,8 @@ class Caller:
     """On whose behalf a tool works: a handler's code, or, with ``agent``, a model that selected it.
 
     ``context``: what the run was started with, unverified (decision 29). ``call_id``: the same on every attempt, to be
-    passed downstream (decision 13). ``note`` takes kind (``log``, ``emit``, ``warning``) and value.
+    passed downstream (decision 13). ``note`` takes kind (``log``, ``emit``, ``warning``) and value. ``allowed``: what
+    was shown to the person who allowed the call, if somebody did (``Verdict.shown``).
     """
 
     bundle: Bundle
@@ -40,6 +41,16 @@ class Caller:
     call_id: str | None = None
     context: JsonText | None = None
     agent: Agent | None = None
+    allowed: Any = None
+
+    def check_allowed(self, shown: Any) -> None:
+        """Whether what is about to be done is what a person allowed. Raises `ToolFailed`."""
+        if self.allowed is not None and digest(self.allowed) != digest(shown):
+            raise ToolFailed(
+                "nothing was sent, because it would not be what was allowed any more: the connection, its OpenAPI "
+                "document or the tool has changed since the question was asked. Have it asked again.",
+                "content-changed",
+            )
 
 
 Prepare = Callable[[JsonText, Caller], StoreWrite]

@@ -21,6 +21,7 @@ from runtime_core.connections.openapi_request import BadParameter, request_of
 from runtime_core.connections.openapi_source import DocumentUnavailable, OpenApiDocuments, source_of, spec_with_server
 from runtime_core.connections.openapi_text import BadDocument
 from runtime_core.connections.policy import judge, restrict
+from runtime_core.connections.request import Request
 from runtime_core.repo.bundle import Bundle, Connection
 from runtime_core.repo.policy import Verdict
 from runtime_core.tools.base import ASK_S, Caller, ReadyTool, ToolFailed
@@ -129,7 +130,7 @@ class OpenApiTools:
             "connection",
             "read" if operation.is_read else "once",
             partial(self._send, operation, self._reachable(document, connection)),
-            judge=partial(_judge, operation, connection),
+            judge=partial(self._judge, operation, self._reachable(document, connection)),
         )
 
     def _unread(self, name: str, rest: str, connection: Connection) -> ReadyTool:
@@ -155,8 +156,7 @@ class OpenApiTools:
             return await self._send(*await operation(params, caller.bundle), params, caller)
 
         async def judged(params: JsonText, caller: Caller) -> Verdict:
-            found, _ = await operation(params, caller.bundle)
-            return await _judge(found, connection, params, caller)
+            return await self._judge(*await operation(params, caller.bundle), params, caller)
 
         return ReadyTool(name, f"{rest} of {connection.name}", _ANYTHING, "connection", "once", call, judge=judged)
 
@@ -170,38 +170,42 @@ class OpenApiTools:
         spec = spec_with_server(document, connection, self._documents.source(connection))
         return connection if spec is connection.spec else replace(connection, spec=spec)
 
+    async def _judge(self, operation: Operation, connection: Connection, params: JsonText, caller: Caller) -> Verdict:
+        request = self._request(operation, connection, params, caller)
+        given: Any = cast("dict[str, Any]", loads(params)).get("query")
+        return replace(judge(connection.policy, request, given), shown=request.shown(connection.name))
+
     async def _send(self, operation: Operation, connection: Connection, params: JsonText, caller: Caller) -> JsonText:
-        given = cast("dict[str, Any]", loads(params))
+        request = self._request(operation, connection, params, caller)
+        caller.check_allowed(request.shown(connection.name))
         try:
-            request = request_of(operation, given)
             reply = await self._connections.send(connection, request, caller)
+        except RequestFailed as failed:
+            message = failed.message
+            if failed.reply is not None:
+                message = failed.with_answer(_seen(operation, connection, failed.reply.body, caller))
+            raise ToolFailed(message, failed.code) from None
+        return _seen(operation, connection, reply.data, caller)
+
+    def _request(self, operation: Operation, connection: Connection, params: JsonText, caller: Caller) -> Request:
+        """What is judged, shown and sent. Raises `ToolFailed`."""
+        try:
+            request = request_of(operation, cast("dict[str, Any]", loads(params)))
+            return self._connections.complete(connection, request, caller)
         except BadParameter as bad:
             raise ToolFailed(str(bad), "invalid-params") from None
         except RequestFailed as failed:
             raise ToolFailed(failed.message, failed.code) from None
-        if not connection.policy.restrictions:
-            return reply.data
-        seen, stripped = restrict(connection.policy, loads(reply.data))
-        if stripped:
-            caller.note("log", f"{operation.name}: left out {', '.join(stripped)}")
-        return dumps(seen)
 
 
-async def _judge(operation: Operation, connection: Connection, params: JsonText, caller: Caller) -> Verdict:
-    given = cast("dict[str, Any]", loads(params))
-    try:
-        request = request_of(operation, given)
-    except BadParameter as bad:
-        raise ToolFailed(str(bad), "invalid-params") from None
-    return judge(
-        connection.policy,
-        operation.method,
-        request.endpoint,
-        given.get("query"),
-        given.get("body"),
-        None,
-        given.get("header"),
-    )
+def _seen(operation: Operation, connection: Connection, reply: JsonText, caller: Caller) -> JsonText:
+    """What of a reply a model may see."""
+    if not connection.policy.restrictions:
+        return reply
+    seen, stripped = restrict(connection.policy, loads(reply))
+    if stripped:
+        caller.note("log", f"{operation.name}: left out {', '.join(stripped)}")
+    return dumps(seen)
 
 
 def _described(bundle: Bundle) -> Sequence[str]:

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from runtime_core.connections.client import BODY_SHOWN, METHODS, READ_METHODS, Connections, Request, RequestFailed
+from runtime_core.connections.client import BODY_SHOWN, Connections, RequestFailed
 from runtime_core.connections.policy import judge, restrict
+from runtime_core.connections.request import Request
 from runtime_core.repo.bundle import Bundle, Connection, Effect
-from runtime_core.repo.policy import Verdict
+from runtime_core.repo.policy import METHODS, READ_METHODS, Verdict
 from runtime_core.tools.base import Caller, MemberCall, MemberRefused, ReadyTool, ToolFailed
 from runtime_core.wire.json import JsonText, dumps, loads
 
@@ -64,7 +65,7 @@ class Requests:
             category="connection",
             effect=_effect,
             call=self._call,
-            judge=_judge,
+            judge=self._judge,
             timeout_s=_MAX_TIMEOUT_MS / 1000 + _GRACE_S,
         )
 
@@ -84,18 +85,27 @@ class Requests:
     async def _call(self, params: JsonText, caller: Caller) -> JsonText:
         """``{"status", "data", "fields_stripped"?}``, whatever the status; ``{"error"}`` for what is refused."""
         try:
-            asked = _of_tool(caller.bundle, cast("dict[str, Any]", loads(params)))
-            _check_agent(caller, asked.connection)
+            asked = _of_tool(caller, params)
         except _Refused as refused:
             return dumps({"error": refused.message})
         try:
-            reply = await self._connections.send(asked.connection, asked.request, caller)
+            request = self._connections.complete(asked.connection, asked.request, caller)
+            caller.check_allowed(request.shown(asked.connection.name))
+            reply = await self._connections.send(asked.connection, request, caller)
         except RequestFailed as failed:
             if failed.reply is None:
                 raise ToolFailed(failed.message, failed.code) from None
             reply = failed.reply
         data, stripped = restrict(asked.connection.policy, loads(reply.body))
         return dumps({"status": reply.status, "data": data} | ({"fields_stripped": stripped} if stripped else {}))
+
+    async def _judge(self, params: JsonText, caller: Caller) -> Verdict:
+        try:
+            asked = _of_tool(caller, params)
+            request = self._connections.complete(asked.connection, asked.request, caller)
+        except (_Refused, RequestFailed):
+            return Verdict("allow")  # it is not made, and nobody has to be asked about it
+        return replace(judge(asked.connection.policy, request), shown=request.shown(asked.connection.name))
 
 
 _PARAMETERS: Final = {
@@ -124,25 +134,6 @@ def _effect(params: JsonText) -> Effect:
     return "read" if is_read and given.get("intent") not in _WRITES else "once"
 
 
-async def _judge(params: JsonText, caller: Caller) -> Verdict:
-    try:
-        asked = _of_tool(caller.bundle, cast("dict[str, Any]", loads(params)))
-        _check_agent(caller, asked.connection)
-    except _Refused:
-        return Verdict("allow")  # it is not made, and nobody has to be asked about it
-    request = asked.request
-    verdict = judge(
-        asked.connection.policy,
-        request.method,
-        request.endpoint,
-        request.params,
-        request.data,
-        asked.intent,
-        request.headers,
-    )
-    return replace(verdict, shown={"connection": asked.connection.name, **verdict.shown})
-
-
 def _check_agent(caller: Caller, connection: Connection) -> None:
     agent = caller.agent
     if agent is not None and agent.connections and connection.name not in agent.connections:
@@ -153,9 +144,12 @@ def _check_agent(caller: Caller, connection: Connection) -> None:
         )
 
 
-def _of_tool(bundle: Bundle, given: Mapping[str, Any]) -> _Asked:
+def _of_tool(caller: Caller, params: JsonText) -> _Asked:
+    given = cast("dict[str, Any]", loads(params))
     options = {name: value for name, value in given.items() if name not in ("connection", "endpoint")}
-    return _asked(bundle, given.get("connection"), given.get("endpoint"), options)
+    asked = _asked(caller.bundle, given.get("connection"), given.get("endpoint"), options)
+    _check_agent(caller, asked.connection)
+    return asked
 
 
 def _of_handler(caller: Caller, given: Sequence[Any]) -> _Asked:
@@ -244,7 +238,8 @@ def _error_of(failed: RequestFailed) -> JsonText:
         return _error(failed.code, failed.message)
     body: Any = loads(failed.reply.body)
     text = body if isinstance(body, str) else failed.reply.body
-    return _error(failed.code, failed.message, status=failed.reply.status, body=text[:BODY_SHOWN])
+    message = failed.with_answer(failed.reply.body)
+    return _error(failed.code, message, status=failed.reply.status, body=text[:BODY_SHOWN])
 
 
 def _error(code: str, message: str, **more: Any) -> JsonText:

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from runtime_core.connections.client import Connections, Reply, Request, RequestFailed
+from runtime_core.connections.client import Connections, Reply, RequestFailed
+from runtime_core.connections.request import Request
 from runtime_core.repo.bundle import Connection
 
 T = TypeVar("T")

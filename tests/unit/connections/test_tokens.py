@@ -9,7 +9,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from runtime_core.connections.client import Connections, Request
+from runtime_core.connections.client import Connections
+from runtime_core.connections.request import Request
 from tests.support.web import Says, Seen, web_server
 from tests.unit.connections.calling import Someone, connection, failure, with_connections
 

@@ -492,6 +492,42 @@ def test_a_request_of_the_tier_confirm_is_sent_when_a_person_allows_it(tmp_path:
         play(story())
 
 
+def test_what_the_context_adds_is_judged_and_shown(tmp_path: Path) -> None:
+    with web_server() as web:
+        repo = _shop(tmp_path, web.url, method="POST", endpoint="/refunds", data={"amount": 1})
+        inject = {"amount": {"in": "body", "field": "amount"}}
+        repo.file("connections/erp/spec.json", {"baseUrl": web.url, "contextInjection": inject})
+
+        async def story() -> None:
+            async with bench(repo, tmp_path / "data") as on:
+                await on.run("review", context='{"amount": 99999}')
+                (asked,) = (await on.runtime.pending(who="ann"))["approvals"]
+                assert "body.amount is more than 100" in asked["question"]
+                assert asked["context"]["request"]["data"] == {"amount": 99999}
+                await on.answer(asked["session_id"], "yes")
+                assert _sent(web) == [("POST", "/refunds", b'{"amount":99999}')]
+
+        play(story())
+
+
+def test_what_would_be_sent_otherwise_than_it_was_allowed_is_not_sent(tmp_path: Path) -> None:
+    """The connection changes while a person is asked."""
+    with web_server() as web:
+        repo = _shop(tmp_path, web.url, method="POST", endpoint="/refunds", data={"amount": 1})
+
+        async def story() -> None:
+            async with bench(repo, tmp_path / "data") as on:
+                running = asyncio.create_task(on.run("review", context='{"amount": 99999}'))
+                asked = await _asked(on)
+                inject = {"amount": {"in": "body", "field": "amount"}}
+                repo.file("connections/erp/spec.json", {"baseUrl": web.url, "contextInjection": inject})
+                await on.answer(asked["session_id"], "yes")
+                assert "would not be what was allowed any more" in (await running)["result"]["said"]
+                assert web.seen == []
+
+        play(story())
+
+
 def test_a_request_of_the_tier_review_waits_for_an_operator_and_no_agent_for_it(tmp_path: Path) -> None:
     with web_server() as web:
         repo = _shop(tmp_path, web.url, method="POST", endpoint="/refunds", data={"amount": 100.01})

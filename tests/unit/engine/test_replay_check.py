@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from runtime_core.engine import dry_runs
-from runtime_core.engine.dry_runs import Verdict
+from runtime_core.engine.dry_runs import ReplayVerdict
 from tests.unit.engine.workshop import Bench, Repo, bench, play
 
 HANDLERS: dict[str, dict[str, Any]] = {
@@ -52,7 +52,7 @@ def write(repo: Repo, language: str, *changes: tuple[str, str], **settings: Any)
     repo.durable("act", tools=("work", "lookup"), **{key: code}, **settings)
 
 
-async def checked(desk: Bench, limit: int | None = None) -> dict[str, Verdict]:
+async def checked(desk: Bench, limit: int | None = None) -> dict[str, ReplayVerdict]:
     return {verdict.run.id: verdict async for verdict in desk.runtime.replay_check(desk.repo.root, limit)}
 
 

@@ -126,6 +126,17 @@ def test_a_policy_that_is_not_understood_leaves_no_way_around_it(repository: Rep
     assert "policy.json" in unavailable(repository)
 
 
+@pytest.mark.parametrize("protocol", ["mcp", "gmail"])
+def test_a_policy_that_nobody_asks_is_said(repository: Repository, protocol: str) -> None:
+    repository.write("connections/crm/spec.json", {"protocol": protocol, "command": "docs-server"})
+    repository.write("connections/crm/policy.json", {"endpoints": {"POST /orders": {"confirm": "never"}}})
+    bundle = load(repository)
+    (problem,) = bundle.problems
+    assert (problem.file, problem.severity) == ("connections/crm/policy.json", "warning")
+    assert f"guards nothing: nobody asks it about a connection of the protocol {protocol}" in problem.message
+    assert bundle.connections["crm"].unavailable is None
+
+
 def test_a_folder_without_a_spec_is_no_reason_to_stop(repository: Repository) -> None:
     repository.write("connections/crm/surface.md", "x")
     assert "connections/crm/spec.json" in unavailable(repository)

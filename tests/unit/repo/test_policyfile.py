@@ -30,9 +30,6 @@ _FULL: dict[str, Any] = {
         {"entity": "Shipper", "field": "tax_id", "policy": "never_retrieve", "sensitivity": "pii"},
         {"entity": "Shipper", "field": "rate", "policy": "role_gated", "allowedRoles": ["finance"], "group": "money"},
     ],
-    "rowScoping": {"Shipment": {"type": "field_match"}},
-    "delegations": {"enabled": True, "maxDurationDays": 7, "escalateConfirm": True},
-    "alternativeLookups": [{"restrictedField": "tax_id", "alternative": "Ask."}],
 }
 
 
@@ -62,11 +59,41 @@ def test_a_whole_policy(tmp_path: Path) -> None:
     }
     assert policy.restrictions == (
         FieldRestriction("Shipper", "tax_id", "never_retrieve", sensitivity="pii"),
-        FieldRestriction("Shipper", "rate", "role_gated", allowed_roles=("finance",)),
+        FieldRestriction("Shipper", "rate", "role_gated"),
     )
-    assert policy.row_scoping == _FULL["rowScoping"]
-    assert policy.delegations == _FULL["delegations"]
-    assert policy.alternative_lookups == _FULL["alternativeLookups"]
+
+
+@pytest.mark.parametrize(
+    ("key", "said", "words"),
+    [
+        ("rowScoping", {"Shipment": {"type": "field_match"}}, "all that the connection gives"),
+        ("delegations", {"enabled": True, "maxDurationDays": 7}, "Nobody can delegate"),
+        ("delegations", {"escalateConfirm": True}, '"confirm": true counts as "review"'),
+        ("alternativeLookups", [{"restrictedField": "tax_id", "alternative": "Ask."}], "No model"),
+    ],
+)
+def test_what_guards_nothing_here_is_said(tmp_path: Path, key: str, said: Any, words: str) -> None:
+    policy, report = _load(tmp_path, json.dumps({**_FULL, key: said}))
+    assert policy is not None
+    (problem,) = report.problems
+    assert (problem.key, problem.severity) == (key, "warning")
+    assert words in problem.message
+
+
+@pytest.mark.parametrize("said", [{}, [], None, {"enabled": False, "escalateConfirm": True}])
+def test_what_is_empty_or_off_is_not_worth_a_word(tmp_path: Path, said: Any) -> None:
+    rest = said if isinstance(said, dict) and said else None
+    empty = {"rowScoping": None if rest else said, "alternativeLookups": None if rest else said, "delegations": rest}
+    policy, report = _load(tmp_path, json.dumps({**_FULL, **empty}))
+    assert policy is not None
+    assert not report.problems
+    assert policy.endpoints["POST /shipments"].tier == "confirm"
+
+
+def test_delegated_confirmations_are_left_to_an_operator(tmp_path: Path) -> None:
+    policy, _ = _load(tmp_path, json.dumps({**_FULL, "delegations": {"enabled": True, "escalateConfirm": True}}))
+    assert policy is not None
+    assert [one.tier for one in policy.endpoints.values()] == ["review", "never", "allow"]
 
 
 def test_a_connection_without_a_policy_has_an_empty_one(tmp_path: Path) -> None:
@@ -115,6 +142,8 @@ _LIMIT = {"field": "body.n", "above": 1, "escalate": "review"}
         ({"endpoints": {"POST /x/*": {}}}, "endpoints.POST /x/*", "placeholder"),
         ({"endpoints": []}, "endpoints", "METHOD /path"),
         ({"endpoint": {}}, "endpoint", '"endpoints"'),
+        ({"delegations": {"escalateConfirm": "yes"}}, "delegations.escalateConfirm", "true or false"),
+        ({"delegations": {"escalate_confirm": True}}, "delegations.escalate_confirm", '"escalateConfirm"'),
         ({"field_restrictions": []}, "field_restrictions", '"fieldRestrictions"'),
         ({"fieldRestrictions": [{"entity": "A", "field": "b", "policy": "hide"}]}, "policy", "never_retrieve"),
     ],

@@ -12,6 +12,7 @@ import pytest
 from runtime_core.connections.client import Connections
 from runtime_core.connections.openapi_source import FETCH_S, OpenApiDocuments
 from runtime_core.repo.bundle import Bundle, Connection
+from runtime_core.repo.policy import FieldRestriction, Policy
 from runtime_core.tools.base import Caller, ReadyTool, ToolFailed
 from runtime_core.tools.openapi import OpenApiTools
 from runtime_core.wire.json import dumps, loads
@@ -160,6 +161,25 @@ def test_a_reply_that_is_an_error_fails_the_call(tmp_path: Path) -> None:
         [failed] = Desk(tmp_path, {"baseUrl": server.url}).play(("getShipment", {"path": {"id": "x"}}))
     assert isinstance(failed, ToolFailed)
     assert (failed.code, "404" in failed.message, "api" in failed.message) == ("http-404", True, True)
+
+
+def test_a_reply_that_is_an_error_shows_no_restricted_field(tmp_path: Path) -> None:
+    body = {"error": "taken", "customer": {"name": "A", "iban": "DE1"}}
+    policy = Policy(restrictions=(FieldRestriction("Customer", "iban", "never_retrieve"),))
+    with serving(said(body, 409)) as server:
+        desk = Desk(tmp_path, {"baseUrl": server.url}, policy=policy)
+        (failed,) = desk.play(("create_shipment", {"body": {}}))
+    assert isinstance(failed, ToolFailed)
+    assert failed.message.endswith('The answer: {"error":"taken","customer":{"name":"A"}}')
+
+
+def test_an_operation_that_only_reads_may_be_made_again(tmp_path: Path) -> None:
+    methods = ("get", "head", "options", "post", "delete")
+    document = {"openapi": "3.1.0", "paths": {"/x": {method: {"operationId": method} for method in methods}}}
+    desk = Desk(tmp_path, {"baseUrl": "http://127.0.0.1:9"}, document)
+    tools = OpenApiTools(OpenApiDocuments(desk.folder, desk.secrets), Connections(desk.secrets))
+    effects = {method: tool.effect for method in methods if (tool := tools.find(desk.bundle, f"api__{method}"))}
+    assert effects == {"get": "read", "head": "read", "options": "read", "post": "once", "delete": "once"}
 
 
 def test_the_address_may_stand_in_the_document(tmp_path: Path) -> None:
