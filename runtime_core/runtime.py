@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from runtime_core.agents.models import absolute
 from runtime_core.approvals.answering import judge, recorded
 from runtime_core.connections.client import Connections
 from runtime_core.connections.mcp import McpServers
@@ -86,7 +87,7 @@ class Runtime:
         self._execute = execute
         self._model = model
         self._settings = settings or Settings()
-        self._lock = ExecutorLock(data / "executor.lock")
+        self._lock = ExecutorLock(data / "executor.lock", "" if model is None else absolute(model, Path.cwd()))
 
     async def open(self) -> None:
         """Raises `RuntimeFault` data_folder_unusable, or data_folder_busy if ``execute`` is True and somebody does."""
@@ -269,6 +270,7 @@ class Runtime:
                 bundle = await self._engine.shelf.kept(bundle.root)
             launch = Launch(bundle, found, input, who, scope, context, attachments=attachments)
             return await self._engine.run_inline(launch)
+        self._check_model("Nothing was started.")
         run = await self._finish_run(Launch(bundle, found, input, who, scope, context).row(), wait_s)
         return await self._reply(run, who)
 
@@ -278,6 +280,7 @@ class Runtime:
         An answer to a question that takes more people gets that question back, with who has answered in ``votes``. A
         run that is on its way with another of its questions still open is waited for, not refused.
         """
+        self._check_model("The answer does not count; the question is still open.")
         deadline = time.monotonic() + wait_s
         while True:
             try:
@@ -310,10 +313,22 @@ class Runtime:
         ``revision``: the code it goes on with from now on; None: the newest. Raises `RuntimeFault` NOT_FOUND,
         not_diverged and, with the revisions there are, revision_not_stored.
         """
+        self._check_model("The run was not resumed.")
         if revision is not None:
             await self._check_stored(run_id, revision)
         run = await self._journal.resume(run_id, revision, who)
         return await self._reply(await self._executor.advance(run.id, wait_s), who)
+
+    def _check_model(self, outcome: str) -> None:
+        """Refuse what would be done with another model than the one that was asked for."""
+        if self._model is None or self.executes or self._lock.holders_note == absolute(self._model, Path.cwd()):
+            return
+        raise RuntimeFault(
+            "model_not_used",
+            f"{outcome} Another process executes the runs of {self._data}, and it was started without --model "
+            f"{self._model}. Close it, or start it with this model; without --model, what it was started with is used.",
+            model=self._model,
+        )
 
     async def _check_stored(self, run_id: str, revision: str) -> None:
         await self._row(run_id)

@@ -35,6 +35,12 @@ def explicit_model(spec: str, cwd: Path) -> Model:
     return _scripted(cwd / name)
 
 
+def absolute(spec: str, cwd: Path) -> str:
+    """``scripted:FILE`` as it reads from everywhere."""
+    provider, _, name = spec.partition(":")
+    return f"{provider}:{cwd / name}"
+
+
 def _scripted(path: Path) -> Model:
     from runtime_core.agents.scripted import ScriptedModel  # with pydantic: not before a model is wanted
 

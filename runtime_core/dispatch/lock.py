@@ -20,7 +20,7 @@ if sys.platform == "win32":
     def _take(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
-    def _sign(descriptor: int) -> None:
+    def _sign(descriptor: int, note: str) -> None:
         pass
 
     def _signer_is_gone(path: Path) -> bool:
@@ -32,14 +32,14 @@ else:
     def _take(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def _sign(descriptor: int) -> None:
+    def _sign(descriptor: int, note: str) -> None:
         with contextlib.suppress(OSError):  # a full disk; the lock holds all the same
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n{note}".encode(errors="replace"), 0)
 
     def _signer_is_gone(path: Path) -> bool:
         try:
-            os.kill(int(path.read_bytes()), 0)
+            os.kill(int(path.read_bytes().partition(b"\n")[0]), 0)
         except ProcessLookupError:
             return True
         except (ValueError, OSError):
@@ -48,15 +48,23 @@ else:
 
 
 class ExecutorLock:
-    """The lock on ``executor.lock``; not inherited by child processes."""
+    """The lock on ``executor.lock``; not inherited by child processes. ``note``: what others may read meanwhile."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, note: str = "") -> None:
         self.path = path
+        self._note = note
         self._descriptor: int | None = None
 
     @property
     def held(self) -> bool:
         return self._descriptor is not None
+
+    @property
+    def holders_note(self) -> str:
+        """That of the process which holds the lock, where the system lets it be read."""
+        with contextlib.suppress(OSError):
+            return self.path.read_bytes().partition(b"\n")[2].decode(errors="replace")
+        return ""
 
     def acquire(self) -> bool:
         """True if this object holds the lock now. Raises `RuntimeFault` if the file cannot be opened."""
@@ -72,7 +80,7 @@ class ExecutorLock:
             ) from error
         try:
             _take(descriptor)
-            _sign(descriptor)
+            _sign(descriptor, self._note)
         except OSError:
             os.close(descriptor)
             return False

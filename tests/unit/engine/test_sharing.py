@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,5 +153,36 @@ def test_the_child_an_executor_was_starting_when_it_died_does_not_hold_its_lock(
     async def story() -> None:
         async with bench(asking(tmp_path / "repo"), data, execute=True) as desk:
             assert desk.runtime.executes
+
+    play(story())
+
+
+def test_a_model_that_the_executor_was_not_started_with_is_refused_before_anything_counts(tmp_path: Path) -> None:
+    repo = asking(tmp_path / "repo")
+    repo.tool("now", ts="return 1;")
+    model, other = repo.script({"text": "one"}), f"scripted:{tmp_path / 'other.json'}"
+
+    async def refused(work: Coroutine[Any, Any, object]) -> str:
+        with pytest.raises(RuntimeFault) as caught:
+            await work
+        assert (caught.value.code, caught.value.details["model"]) == ("model_not_used", model)
+        return caught.value.message
+
+    async def story() -> None:
+        data = tmp_path / "data"
+        async with bench(repo, data, model=other) as executor, bench(repo, data, model=model) as client:
+            assert "Nothing was started" in await refused(client.run("ask"))
+            assert (await client.run("now"))["result"] == 1  # in this process, with this model
+            run_id = (await executor.run("ask"))["sessionId"]
+            assert "still open" in await refused(client.answer(run_id, "yes"))
+            assert (await client.detail(run_id))["run"]["status"] == "awaiting-input"
+            assert "not resumed" in await refused(client.runtime.resume(run_id, who="ann"))
+            assert (await executor.answer(run_id, "yes"))["result"] == "yes"
+        async with bench(repo, data, model=model) as executor, bench(repo, data, model=model) as client:
+            await executor.runtime.recover()
+            run_id = (await client.run("ask"))["sessionId"]
+        async with bench(repo, data, model=other) as executor, bench(repo, data) as client:
+            await executor.runtime.recover()
+            assert (await client.answer(run_id, "yes"))["result"] == "yes"
 
     play(story())
