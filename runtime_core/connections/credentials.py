@@ -6,6 +6,7 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
+from urllib.parse import quote
 
 from runtime_core.connections.secrets import NotSet, Secrets, looked_up
 from runtime_core.repo.bundle import Connection
@@ -29,6 +30,12 @@ class Grant:
     audience: str = ""
     in_body: bool = False
     """Whether id and secret are sent as fields of the form instead of as basic credentials."""
+
+    @property
+    def basic(self) -> str:
+        """Id and secret as basic credentials (RFC 6749 section 2.3.1)."""
+        pair = f"{quote(self.client_id, safe='')}:{quote(self.client_secret, safe='')}"
+        return base64.b64encode(pair.encode()).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +124,7 @@ def _auth(settings: Settings, given: Any) -> tuple[dict[str, str], dict[str, str
         return _basic(settings, auth)
     if kind == "oauth2" and not auth.get("token"):
         grant = _grant(settings, auth)
-        return {}, {}, {grant.client_secret}, grant
+        return {}, {}, {grant.client_secret, grant.basic}, grant
     if kind in ("bearer", "oauth2"):
         return _token(settings, auth, "Authorization", "Bearer")
     if kind == "apikey":

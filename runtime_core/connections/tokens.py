@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import time
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, cast
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from runtime_core.connections.credentials import Grant
 from runtime_core.wire.json import JsonError, loads
@@ -18,8 +17,21 @@ _DEFAULT_LIFE_S: Final = 300.0
 _LONGEST_LIFE_S: Final = 86_400.0
 
 
+_ERRORS: Final = frozenset(
+    {
+        "invalid_request",
+        "invalid_client",
+        "invalid_grant",
+        "unauthorized_client",
+        "unsupported_grant_type",
+        "invalid_scope",
+    }
+)
+"""What an error may be (RFC 6749 section 5.2). Nothing else of an answer is repeated, for it may hold credentials."""
+
+
 class TokenRefused(Exception):  # noqa: N818
-    """A token endpoint that gave none; the message is a sentence without secrets."""
+    """A token endpoint that gave none; the message is a clause without anything secret."""
 
 
 class Post(Protocol):
@@ -64,8 +76,7 @@ async def _ask(grant: Grant, post: Post) -> tuple[str, float]:
     if grant.in_body:
         form |= {"client_id": grant.client_id, "client_secret": grant.client_secret}
     else:
-        pair = f"{quote(grant.client_id, safe='')}:{quote(grant.client_secret, safe='')}"
-        headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        headers["Authorization"] = f"Basic {grant.basic}"
     status, text = await post(grant.token_url, headers, urlencode(form).encode())
     try:
         answer: Any = loads(text)
@@ -74,9 +85,19 @@ async def _ask(grant: Grant, post: Post) -> tuple[str, float]:
     reply = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     token = reply.get("access_token")
     if not 200 <= status < 300 or not isinstance(token, str) or not token:
-        why = reply.get("error_description") or reply.get("error") or text[:200] or "nothing"
-        raise TokenRefused(f"the token endpoint answered {status}: {why}. Check clientId and clientSecret.")
+        raise TokenRefused(f"the token endpoint answered {status}{_advice(status, reply.get('error'))}")
     life = reply.get("expires_in")
     if not isinstance(life, int | float) or not life > 0:
         life = _DEFAULT_LIFE_S
     return token, min(life, _LONGEST_LIFE_S)
+
+
+def _advice(status: int, error: Any) -> str:
+    if isinstance(error, str) and error in _ERRORS:
+        keys = "scope" if error == "invalid_scope" else "clientId and clientSecret"
+        return f" ({error}). Check {keys}"
+    if status in (400, 401, 403):
+        return ". Check clientId and clientSecret"
+    if status >= 500 or status == 429:
+        return ". Try again later"
+    return ", and no token as JSON. Check tokenUrl" if 200 <= status < 300 else ". Check tokenUrl"

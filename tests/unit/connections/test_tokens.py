@@ -97,14 +97,48 @@ def test_a_token_lives_whatever_its_endpoint_says(life_s: Any) -> None:
     assert tokens.given == 1
 
 
-def test_a_token_that_nobody_gives_fails_without_the_secret() -> None:
+@pytest.mark.parametrize("way", ["header", "body"])
+@pytest.mark.parametrize("status", [200, 400, 401, 500])
+def test_a_token_that_nobody_gives_fails_without_anything_of_the_answer(way: str, status: int) -> None:
     def answer(seen: Seen) -> Says:
-        return Says({"error": "invalid_client", "error_description": f"bad {seen.body.decode()}"}, status=401)
+        sent = f"{seen.headers.get('authorization')} {seen.body.decode()}"
+        return Says({"error": sent, "error_description": f"bad {sent}"}, status=status)
 
     with web_server(answer) as web:
-        chosen = connection(web.url, auth=_oauth(web.url, clientAuth="body"))
+        chosen = connection(web.url, auth=_oauth(web.url, clientAuth=way))
         failed = failure(chosen, Request("/x", "POST"), secrets={"KEY": "client s3cret"})
     assert (failed.code, failed.is_sent) == ("sign-in-failed", False)
-    assert "answered 401" in failed.message
-    assert "s3cret" not in failed.message
+    assert f"answered {status}" in failed.message
+    coded = base64.b64encode(b"me:client%20s3cret").decode()
+    assert not [part for part in ("s3cret", coded, "bad", "..") if part in failed.message]
     assert len(web.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("says", "advice"),
+    [
+        (Says({"error": "invalid_client"}, status=401), "401 (invalid_client). Check clientId and clientSecret."),
+        (Says({"error": "invalid_scope"}, status=400), "400 (invalid_scope). Check scope."),
+        (Says("<html>", status=200), "200, and no token as JSON. Check tokenUrl."),
+        (Says({"error": {}}, status=404), "404. Check tokenUrl."),
+        (Says("down", status=503), "503. Try again later."),
+    ],
+)
+def test_a_token_that_nobody_gives_says_what_to_look_at(says: Says, advice: str) -> None:
+    with web_server(lambda _: says) as web:
+        failed = failure(connection(web.url, auth=_oauth(web.url)), Request("/x"), secrets={"KEY": "client-s3cret"})
+    assert failed.message.endswith(f"answered {advice}")
+
+
+def test_credentials_of_the_token_endpoint_are_masked_in_answers_of_the_system() -> None:
+    tokens = _TokenServer()
+
+    def answer(seen: Seen) -> Says:
+        if seen.path == "/token":
+            return tokens(seen)
+        return Says({"reason": f"was {tokens.asked[0].headers['authorization']}"}, status=403)
+
+    with web_server(answer) as web:
+        failed = failure(connection(web.url, auth=_oauth(web.url)), Request("/x"), secrets={"KEY": "client-s3cret"})
+    assert failed.reply is not None
+    assert failed.reply.body == '{"reason":"was Basic ***"}'
