@@ -124,7 +124,7 @@ class Runtime:
         requests = Requests(self._connections)
         mail_tools = MailTools(self._secrets, self._data)
         self._openapi = OpenApiDocuments(self._data / "openapi", self._secrets)
-        self._mcp = McpServers(self._secrets, self._is_trusted, self._data / "mcp")
+        self._mcp = McpServers(self._secrets, self._is_trusted_with, self._data / "mcp")
         if self.executes:
             await asyncio.to_thread(self._mcp.sweep)
         far_tools = (OpenApiTools(self._openapi, self._connections), McpTools(self._mcp))
@@ -181,7 +181,10 @@ class Runtime:
         return HandlerHosts(self._data / "hosts", self._handler_log.stray, self._is_trusted)
 
     async def _is_trusted(self, root: Path, revision: str) -> bool:
-        return await self._journal.is_trusted(str(root), revision)
+        return bool(await self._journal.trusted(str(root), revision))
+
+    async def _is_trusted_with(self, root: Path, revision: str, need: str) -> bool:
+        return need in await self._journal.trusted(str(root), revision)
 
     async def close(self, *, grace_s: float = STOP_GRACE_S) -> None:
         """Stop advancing runs, which go on from their journals later, and let go of the data folder.
@@ -220,18 +223,19 @@ class Runtime:
 
         Raises `BundleError`.
         """
-        bundle = await self.add_repository(root)
-        needed = needs(bundle, local=self._settings.shell_exec)
+        bundle, needed = await self._needs(root)
         if needed:
             await self._journal.trust(str(bundle.root), bundle.revision, dumps(needed), who)
         return needed
 
     async def trusted(self, root: Path) -> bool:
         """Whether a repository needs no trust, or has it for its code as it is now. Raises `BundleError`."""
+        bundle, needed = await self._needs(root)
+        return not needed or set(needed) <= {*await self._journal.trusted(str(bundle.root), bundle.revision)}
+
+    async def _needs(self, root: Path) -> tuple[Bundle, Sequence[str]]:
         bundle = await self.add_repository(root)
-        if not needs(bundle, local=self._settings.shell_exec):
-            return True
-        return await self._journal.is_trusted(str(bundle.root), bundle.revision)
+        return bundle, await asyncio.to_thread(needs, bundle, local=self._settings.shell_exec)
 
     async def recover(self, wait_s: float = 30) -> int:
         """Resume the runs a dead process left and wait until they park or end; how many there were."""

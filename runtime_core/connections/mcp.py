@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from runtime_core.connections.mcp_config import McpServer, McpUnavailable
+from runtime_core.connections.mcp_config import McpUnavailable
 from runtime_core.connections.mcp_session import McpFailed, McpForgotten, McpSession, McpTool
 from runtime_core.connections.secrets import Secrets
 from runtime_core.hosts.remains import Remains
-from runtime_core.repo.bundle import Bundle
+from runtime_core.repo.bundle import Bundle, McpServer
+from runtime_core.repo.revision import TooLarge, revision_of
+from runtime_core.repo.trust import server_need
 from runtime_core.wire.json import JsonText, dumps
 
 RESULT_LIMIT: Final = 1024 * 1024
@@ -20,13 +22,14 @@ ERROR_LIMIT: Final = 10_000
 
 _Key = tuple[Path, str, str]
 
+Trusted = Callable[[Path, str, str], Awaitable[bool]]
+"""Whether a person has trusted a revision of a repository with something that it needs (decision 28)."""
+
 
 class McpServers:
-    """``is_trusted``: whether a person has trusted a revision of a repository, which commands need (decision 28).
-    ``folder`` notes their processes.
-    """
+    """``is_trusted`` is asked before a command is started. ``folder`` notes their processes."""
 
-    def __init__(self, secrets: Secrets, is_trusted: Callable[[Path, str], Awaitable[bool]], folder: Path) -> None:
+    def __init__(self, secrets: Secrets, is_trusted: Trusted, folder: Path) -> None:
         self._secrets = secrets
         self._remains = Remains(folder)
         self._is_trusted = is_trusted
@@ -85,13 +88,9 @@ class McpServers:
     async def _session(self, bundle: Bundle, server: McpServer) -> McpSession:
         if server.problem is not None:
             raise McpUnavailable(f'The MCP server "{server.name}" cannot be used ({server.where}): {server.problem}.')
-        if server.transport == "stdio" and not await self._is_trusted(bundle.root, bundle.revision):
-            raise McpUnavailable(
-                f'The MCP server "{server.name}" is a command, {" ".join(server.command)!r:.200}, and nobody has '
-                f"trusted the code of {bundle.root} ({bundle.revision[:12]}) so far. See what it needs with: "
-                f"operator-inbox check {bundle.root}. Then give --trust to run, to answer, or to the window."
-            )
         key = _key(bundle, server)
+        if (session := self._sessions.get(key)) is None or session.is_over:
+            await self._check_trust(bundle, server)
         session = self._sessions.get(key)
         if session is not None and session.is_over:
             self._ending = {ending for ending in (*self._ending, session) if not ending.is_gone}
@@ -99,6 +98,30 @@ class McpServers:
             session = self._sessions[key] = McpSession(server, self._secrets, bundle.root, self._remains)
         await session.start()
         return session
+
+    async def _check_trust(self, bundle: Bundle, server: McpServer) -> None:
+        """A command runs in the repository, whatever its code is by now: that has to be trusted as well."""
+        if server.transport != "stdio":
+            return
+        need = await asyncio.to_thread(server_need, bundle.root, server)
+        for revision in {bundle.revision, await asyncio.to_thread(_present, bundle.root)}:
+            if not await self._is_trusted(bundle.root, revision, need):
+                raise McpUnavailable(
+                    f'The MCP server "{server.name}" is a command, {" ".join(server.command)!r:.200}, and nobody has '
+                    f"trusted the code of {bundle.root} ({revision[:12]}) with the files that it names as they are "
+                    f"now. See what is needed with: operator-inbox check {bundle.root}. Then give --trust to run, to "
+                    "answer, or to the window."
+                )
+
+
+def _present(root: Path) -> str:
+    """The revision of the code that is there now. Raises `McpUnavailable`."""
+    try:
+        return revision_of(root)
+    except TooLarge as error:
+        raise McpUnavailable(f"{root}/{error.file}: {error.reason}") from None
+    except OSError as error:
+        raise McpUnavailable(f"The code of {root} cannot be read: {error.strerror}.") from None
 
 
 def _key(bundle: Bundle, server: McpServer) -> _Key:

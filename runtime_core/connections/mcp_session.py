@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from runtime_core.connections.masking import masked
-from runtime_core.connections.mcp_config import McpServer, McpUnavailable, filled
+from runtime_core.connections.mcp_config import McpUnavailable, filled
 from runtime_core.connections.mcp_stdio import StdioServer
 from runtime_core.connections.naming import named
 from runtime_core.connections.secrets import Secrets
 from runtime_core.hosts.remains import Remains
+from runtime_core.repo.bundle import McpServer
 
 START_S: Final = 45.0
 """How long a server may take until it has told its tools; some install themselves first."""
@@ -171,7 +172,7 @@ class McpSession:
     async def _hold(self) -> None:
         from mcp import Client
 
-        transport = self._transport()
+        transport = await asyncio.to_thread(self._transport)  # a keychain may have to be asked
         async with Client(
             transport, read_timeout_seconds=ANSWER_S, cache=None, message_handler=self._hear
         ) as self._client:

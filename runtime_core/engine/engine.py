@@ -36,6 +36,7 @@ from runtime_core.engine.surface import Surface
 from runtime_core.hosts.base import HostRepo, Hosts
 from runtime_core.journal.base import Claim, Fenced, Journal
 from runtime_core.repo.bundle import Bundle, BundleError, Tool
+from runtime_core.repo.trust import COMMANDS
 from runtime_core.repo.versions import Versions
 from runtime_core.spans.book import SpanBook
 from runtime_core.tools.base import Member, Toolbox
@@ -270,7 +271,9 @@ class Engine:
                 raise CallFailed("invalid-params", f"{problem} Pass less.", tool=order.tool)
             return await self._gates.ask(order, run_id, new)
 
-        trusted = partial(self._journal.is_trusted, str(bundle.root), bundle.revision)
+        async def trusted() -> bool:
+            return COMMANDS in await self._journal.trusted(str(bundle.root), bundle.revision)
+
         shell = Shell(bundle, self._settings.shell_exec, trusted, self._commands, self._command_homes)
         surface = Surface(self._definitions, origin, who, context)
         return Calls(origin, spans, model, own_run, gate, shell, surface, self._hooks, self._members)

@@ -150,7 +150,9 @@ class Journal(Protocol):
         """Keep that somebody trusts the code of a repository; ``needs``: the list of what was agreed to."""
         ...
 
-    async def is_trusted(self, repo: str, revision: str) -> bool: ...
+    async def trusted(self, repo: str, revision: str) -> Sequence[str]:
+        """What was agreed to for the code of a repository; nothing where nobody trusts it."""
+        ...
 
     async def wake_due(self, now: float) -> Sequence[str]:
         """Move ``sleeping`` runs (and parked ones with a timer) whose time has come to runnable; returns their ids.

@@ -132,8 +132,8 @@ class SqliteJournal:
     async def trust(self, repo: str, revision: str, needs: JsonText, who: str) -> None:
         await self._writer.write(lambda db: trust.trust(db, repo, revision, needs, who))
 
-    async def is_trusted(self, repo: str, revision: str) -> bool:
-        return await self._readers.read(lambda db: trust.is_trusted(db, repo, revision))
+    async def trusted(self, repo: str, revision: str) -> Sequence[str]:
+        return await self._readers.read(lambda db: trust.trusted(db, repo, revision))
 
     async def abandon_claims(self) -> Sequence[str]:
         return await self._writer.write(transactions.abandon_claims)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import cast
 
 from runtime_core.journal.driver import Connection
-from runtime_core.wire.json import JsonText
+from runtime_core.wire.json import JsonText, loads
 
 
 def trust(db: Connection, repo: str, revision: str, needs: JsonText, who: str) -> None:
@@ -16,6 +18,6 @@ def trust(db: Connection, repo: str, revision: str, needs: JsonText, who: str) -
     )
 
 
-def is_trusted(db: Connection, repo: str, revision: str) -> bool:
-    found = db.execute("SELECT 1 FROM durable_trust WHERE repo = ? AND revision = ?", (repo, revision)).fetchone()
-    return found is not None
+def trusted(db: Connection, repo: str, revision: str) -> Sequence[str]:
+    found = db.execute("SELECT needs FROM durable_trust WHERE repo = ? AND revision = ?", (repo, revision)).fetchone()
+    return () if found is None else cast("list[str]", loads(found[0]))

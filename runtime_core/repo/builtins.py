@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal
 
 from runtime_core.repo.bundle import Agent, Connection, Store
 
@@ -37,12 +37,3 @@ def is_beyond_grants(name: str, agent: Agent, stores: Collection[str]) -> bool:
 def is_driver(connection: Connection) -> bool:
     """Whether mail goes through it: its protocol is the name of a driver."""
     return connection.protocol not in ("rest", "mcp")
-
-
-def mcp_servers(manifest: Mapping[str, Any], connections: Mapping[str, Connection]) -> Mapping[str, Mapping[str, Any]]:
-    """What amodal.json and the connections that are available say of MCP servers, by name."""
-    mcp = manifest.get("mcp")
-    declared = cast("dict[str, Any]", mcp).get("servers") if isinstance(mcp, dict) else None
-    servers = cast("dict[str, dict[str, Any]]", declared) if isinstance(declared, dict) else {}
-    connected = {name: c.spec for name, c in connections.items() if c.protocol == "mcp" and not c.unavailable}
-    return {**servers, **connected}

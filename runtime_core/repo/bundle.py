@@ -210,6 +210,26 @@ class Connection:
     unavailable: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class McpServer:
+    """An MCP server as its entry states it: values such as ``env:NAME`` are looked up when it is started.
+
+    ``problem`` says why it cannot be used. ``is_trusted``: what the server says about the effects of its tools is
+    believed (``trust`` in the entry).
+    """
+
+    name: str
+    where: str
+    transport: Literal["stdio", "http", "sse"] = "stdio"
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    call_s: float = 60.0
+    is_trusted: bool = False
+    problem: str | None = None
+
+
 HookPoint = Literal["preInput", "preToolUse", "postToolUse", "preOutput", "postTurn"]
 
 
@@ -268,6 +288,8 @@ class Bundle:
     knowledge: Mapping[str, Document] = field(default_factory=dict[str, Document])
     skills: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
     connections: Mapping[str, Connection] = field(default_factory=dict[str, Connection])
+    servers: Mapping[str, McpServer] = field(default_factory=dict[str, McpServer])
+    """MCP servers by name, those that cannot be used included; connections go before the manifest."""
     hooks: tuple[Hook, ...] = ()
     automations: Mapping[str, Automation] = field(default_factory=dict[str, Automation])
     evals: Mapping[str, Document] = field(default_factory=dict[str, Document])

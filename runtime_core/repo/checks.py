@@ -14,10 +14,9 @@ from runtime_core.repo.builtins import (
     WEB_TOOLS,
     is_beyond_grants,
     is_driver,
-    mcp_servers,
     store_tools,
 )
-from runtime_core.repo.bundle import Agent, Connection, Skill, Tool
+from runtime_core.repo.bundle import Agent, Connection, McpServer, Skill, Tool
 from runtime_core.repo.files import JsonFile, items_of
 from runtime_core.repo.report import INVALID, Report, did_you_mean
 from runtime_core.repo.stores import Stores
@@ -35,11 +34,8 @@ class Parts:
     stores: Stores
     connections: Mapping[str, Connection]
     skills: Mapping[str, Skill]
+    servers: Mapping[str, McpServer]
     manifest: Mapping[str, Any]
-
-    @property
-    def mcp(self) -> Set[str]:
-        return mcp_servers(self.manifest, self.connections).keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +118,7 @@ def _find_tool(name: str, parts: Parts, known: Set[str]) -> Finding | None:
     source = _source_of(name, parts)
     if source is not None:
         connection = parts.connections.get(source)
-        return _out_of_order(name, connection) if connection is not None else None
+        return _out_of_order(name, connection) if connection is not None else _off(name, parts.servers[source])
     guess = did_you_mean(name, known)
     if "__" in name:
         message = f'"{name}": there is no connection or MCP server "{name.partition("__")[0]}".'
@@ -176,7 +172,7 @@ def _store_of(name: str) -> tuple[str, str]:
 
 def _source_of(name: str, parts: Parts) -> str | None:
     """The connection or MCP server whose tool a name can be."""
-    sources = [source for source in {*parts.connections, *parts.mcp} if name.startswith(f"{source}__")]
+    sources = [source for source in {*parts.connections, *parts.servers} if name.startswith(f"{source}__")]
     return max(sources, key=len, default=None)
 
 
@@ -184,6 +180,13 @@ def _out_of_order(name: str, connection: Connection) -> Finding | None:
     if connection.unavailable is None:
         return None
     message = f'"{name}" is not available: the connection "{connection.name}" cannot be used.'
+    return Finding(message, "Correct what is reported of it.", resolves=True)
+
+
+def _off(name: str, server: McpServer) -> Finding | None:
+    if server.problem is None:
+        return None
+    message = f'"{name}" is not available: the MCP server "{server.name}" is switched off.'
     return Finding(message, "Correct what is reported of it.", resolves=True)
 
 
@@ -232,7 +235,7 @@ def _agent_findings(agent: Agent, parts: Parts, known: Set[str]) -> Iterator[tup
             remedy = f"Correct the name, or take it out.{did_you_mean(name, parts.stores)}"
             yield f"stores.{name}", f'There is no store "{name}".', remedy
     kinds = (("connection", agent.connections, parts.connections), ("skill", agent.skills, parts.skills))
-    for kind, names, there in (*kinds, ("MCP server", agent.mcp, dict.fromkeys(parts.mcp))):
+    for kind, names, there in (*kinds, ("MCP server", agent.mcp, parts.servers)):
         for number, name in enumerate(names):
             if name not in there:
                 key = "mcp" if kind == "MCP server" else f"{kind}s"

@@ -21,6 +21,7 @@ from runtime_core.repo.policy import Policy
 from runtime_core.repo.policyfile import POLICY, load_policy
 from runtime_core.repo.references import Known, literal_secrets, unset_names
 from runtime_core.repo.report import ENV_NOT_SET, INVALID, NOT_FOUND, PartReport, Report, TooManyProblems
+from runtime_core.repo.servers import McpEntry
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 _FIELDS: Final = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel, validate_by_name=True)
@@ -56,11 +57,6 @@ class Spec(BaseModel):
     headers: dict[str, str] = Field({}, description="Map the names of headers to texts.")
     auth: Auth | None = Field(None, description='Write {"type": "bearer", "token": "env:NAME"}, or leave it out.')
     context_injection: dict[str, Injection] = Field({}, description='Write {"key": {"in": "header", "field": …}}.')
-    transport: Literal["stdio", "sse", "http"] | None = Field(None, description='Write "stdio", "sse" or "http".')
-    command: str | None = Field(None, description="Give the program as a text.")
-    args: list[str] = Field([], description="List the arguments as texts.")
-    env: dict[str, str] = Field({}, description="Map the names of environment variables to texts.")
-    url: str | None = Field(None, description="Give the address of the server.")
 
 
 def load_connections(root: Path, report: Report, known: Known) -> Mapping[str, Connection]:
@@ -99,9 +95,8 @@ def _spec(root: Path, name: str, report: Report, known: Known) -> Mapping[str, A
     file = read_json(root, name, report)
     if file is None:
         return {}
-    spec = validate(Spec, file, report)
-    if spec is not None:
-        _check_address(file, spec, report)
+    validate(McpEntry if file.value.get("protocol") == "mcp" else Spec, file, report)
+    _check_address(file, report)
     needed = file.value if file.value.get("protocol", "rest") in ("rest", "mcp") else {}  # drivers do without
     for key, variable in unset_names(needed, known):
         message = f"{variable} is not set."
@@ -117,13 +112,15 @@ def _spec(root: Path, name: str, report: Report, known: Known) -> Mapping[str, A
     return {"protocol": file.value.get("protocol", "rest")} if secrets else file.value
 
 
-def _check_address(file: JsonFile, spec: Spec, report: Report) -> None:
-    if spec.protocol == "rest" and not spec.base_url and not isinstance(file.value.get("openapi"), dict):
+def _check_address(file: JsonFile, report: Report) -> None:
+    given = file.value
+    if (
+        given.get("protocol", "rest") == "rest"
+        and not given.get("baseUrl")
+        and not isinstance(given.get("openapi"), dict)
+    ):
         message, remedy = "baseUrl is missing.", "Give the address that paths are added to."
         report.error(INVALID, file.name, message, remedy, key="baseUrl")
-    elif spec.protocol == "mcp" and not spec.command and not spec.url:
-        message, remedy = "Neither command nor url is given.", "Give the program to start, or the address of a server."
-        report.error(INVALID, file.name, message, remedy, key="command")
 
 
 def _policy(root: Path, folder: str, report: Report) -> Policy | None:

@@ -21,6 +21,7 @@ from runtime_core.repo.manifest import MANIFEST, load_manifest
 from runtime_core.repo.references import Known
 from runtime_core.repo.report import READ_FAILED, Report, TooManyProblems
 from runtime_core.repo.revision import TooLarge, revision_of
+from runtime_core.repo.servers import connected
 from runtime_core.repo.steadiness import check_steadiness
 from runtime_core.repo.stores import load_stores
 from runtime_core.repo.texts import load_automations, load_documents, load_skills
@@ -70,13 +71,15 @@ def _load(root: Path, described: Described, known: Known, report: Report) -> Bun
 
     read(lambda: check_links(root, report), None)
     revision = read(lambda: revision_of(root), "")
+    connections = read(lambda: load_connections(root, report, known), {})
     parts = Parts(
         tools=read(lambda: load_tools(root, report, described), ToolScan()),
         agents=read(lambda: load_agents(root, report, described), {}),
         stores=read(lambda: load_stores(root, report), {}),
-        connections=read(lambda: load_connections(root, report, known), {}),
+        connections=connections,
         skills=read(lambda: load_skills(root, report), {}),
-        manifest=manifest or {},
+        servers={**(manifest.servers if manifest is not None else {}), **connected(connections)},
+        manifest=manifest.values if manifest is not None else {},
     )
     hooks = read(lambda: load_hooks(root, report), ())
     read(lambda: note_ignored(root, report), None)
@@ -86,17 +89,18 @@ def _load(root: Path, described: Described, known: Known, report: Report) -> Bun
         return None
     return Bundle(
         root=root,
-        name=str(manifest["name"]),
-        version=str(manifest["version"]),
+        name=str(manifest.values["name"]),
+        version=str(manifest.values["version"]),
         revision=revision,
         tools=parts.tools.tools,
         agents={name: agent for name, agent in parts.agents.items() if isinstance(agent, Agent)},
-        manifest=manifest,
+        manifest=manifest.values,
         passing=any(description.passing for description in described.values()),
         stores={name: store for name, store in parts.stores.items() if store is not None},
         knowledge=read(lambda: load_documents(root, "knowledge", report), {}),
         skills=parts.skills,
         connections=parts.connections,
+        servers=parts.servers,
         hooks=hooks,
         automations=read(lambda: load_automations(root, report), {}),
         packages=tuple(parts.tools.packages),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
+from runtime_core.repo.bundle import McpServer
 from runtime_core.repo.files import JsonFile, Key, read_json, validate
 from runtime_core.repo.position import show_key
 from runtime_core.repo.references import ENV, Known, literal_secrets, unset_names
 from runtime_core.repo.report import ENV_NOT_SET, INVALID, NOT_FOUND, READ_FAILED, PartReport, Report
+from runtime_core.repo.servers import McpEntry, server_of
 
 MANIFEST: Final = "amodal.json"
 _SERVER_AT: Final = 2
@@ -52,23 +55,6 @@ class WebTools(BaseModel):
     model: str | None = Field(None, description="Name a Gemini model, or leave it out.")
 
 
-class McpServer(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True)
-
-    transport: Literal["stdio", "sse", "http"] | None = Field(None, description='Write "stdio", "sse" or "http".')
-    command: str | None = Field(None, description="Give the program as a text.")
-    args: list[str] = Field([], description="List the arguments as texts.")
-    env: dict[str, str] = Field({}, description="Map the names of environment variables to texts.")
-    url: str | None = Field(None, description="Give the address of the server.")
-    headers: dict[str, str] = Field({}, description="Map the names of headers to texts.")
-
-    @model_validator(mode="after")
-    def _can_be_reached(self) -> McpServer:
-        if not self.command and not self.url:
-            raise ValueError("Neither command nor url is given")
-        return self
-
-
 class Memory(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -92,8 +78,20 @@ class Manifest(BaseModel):
     models: Models | None = Field(None, description='Write {"main": {"provider": …, "model": …}}, or leave it out.')
 
 
-def load_manifest(root: Path, report: Report, known: Known) -> Mapping[str, Any] | None:
-    """The manifest without what is switched off; None, and a problem, if there is none to work with."""
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A manifest without what is switched off, and all MCP servers that it names."""
+
+    values: Mapping[str, Any]
+    servers: Mapping[str, McpServer]
+
+
+_Off = dict[Key, tuple[str, str]]
+"""Code and words of what switched a block off."""
+
+
+def load_manifest(root: Path, report: Report, known: Known) -> Loaded | None:
+    """None, and a problem, if there is none to work with."""
     if not root.exists():
         report.error(NOT_FOUND, ".", f"{root} does not exist.", "Give the path of an agent repository.")
         return None
@@ -114,13 +112,25 @@ def load_manifest(root: Path, report: Report, known: Known) -> Mapping[str, Any]
     file = read_json(root, MANIFEST, report)
     if file is None:
         return None
-    filled = _filled(file, known, report)
+    off: _Off = {}
+    filled = _filled(file, known, report, off)
     if validate(Manifest, JsonFile(file.name, file.text, filled), report) is None:
         return None
-    return filled
+    return Loaded(filled, _servers(file, off))
 
 
-def _filled(file: JsonFile, known: Known, report: Report) -> dict[str, Any]:
+def _servers(file: JsonFile, off: _Off) -> Mapping[str, McpServer]:
+    """One that lacks nothing but a value is there as soon as it has it, without a change of the code."""
+    found: dict[str, McpServer] = {}
+    for name, entry in _declared_servers(file.value).items():
+        code, words = off.get(("mcp", "servers", name), (ENV_NOT_SET, None))
+        found[name] = server_of(
+            name, f"mcp.servers.{name} in {file.name}", entry if code == ENV_NOT_SET else None, words
+        )
+    return found
+
+
+def _filled(file: JsonFile, known: Known, report: Report, off: _Off) -> dict[str, Any]:
     """The manifest without the blocks that cannot be used, and with the names in it that are shown looked up.
 
     All other ``env:NAME`` values stay as they are: whoever needs one looks it up (contract 1.2). An unset name switches
@@ -135,19 +145,23 @@ def _filled(file: JsonFile, known: Known, report: Report) -> dict[str, Any]:
             remedy = f"Set {name} before starting, or write the value instead of env:{name}."
             report.error(ENV_NOT_SET, file.name, f"{what}.", remedy, **file.place(key))
         else:
-            _switch_off(file, filled, key, block, (ENV_NOT_SET, what, f"Set {name} before starting."), report)
+            off[block] = _switch_off(
+                file, filled, key, block, (ENV_NOT_SET, what, f"Set {name} before starting."), report
+            )
     for section in _WITH_SECRETS:
         for key in list(literal_secrets(file.value.get(section), (section,))):
             remedy = 'Write "env:NAME", set NAME in the environment or the keychain, and replace the secret.'
             problem = (INVALID, "A secret must not stand in a file of the repository", remedy)
-            _switch_off(file, filled, key, _optional_block(key) or key, problem, report)
+            block = _optional_block(key) or key
+            off[block] = _switch_off(file, filled, key, block, problem, report)
     for block, model in _parts(filled):
         part = PartReport(report, f"{show_key(block)} is switched off.")
         holder = _at(filled, block)
         if not isinstance(holder, dict):
             problem = (INVALID, "This should be an object", "Correct it, or take it out.")
-            _switch_off(file, filled, block, block, problem, report)
+            off[block] = _switch_off(file, filled, block, block, problem, report)
         elif validate(model, file.part(block, cast("dict[str, Any]", holder)), part) is None:
+            off[block] = (INVALID, part.failure or "")
             _remove(filled, block)
     for key in _shown_names(filled):
         holder, value = _at(filled, key[:-1]), _at(filled, key)
@@ -158,10 +172,11 @@ def _filled(file: JsonFile, known: Known, report: Report) -> dict[str, Any]:
 
 def _switch_off(
     file: JsonFile, filled: dict[str, Any], key: Key, block: Key, problem: tuple[str, str, str], report: Report
-) -> None:
+) -> tuple[str, str]:
     code, what, remedy = problem
     report.warning(code, file.name, f"{what}, so {show_key(block)} is switched off.", remedy, **file.place(key))
     _remove(filled, block)
+    return code, what
 
 
 def _copied(value: Any) -> Any:
@@ -185,10 +200,13 @@ def _optional_block(key: Key) -> Key | None:
 def _parts(manifest: Mapping[str, Any]) -> Iterator[tuple[Key, type[BaseModel]]]:
     if "webTools" in manifest:
         yield ("webTools",), WebTools
-    mcp = manifest.get("mcp")
-    servers = cast("dict[str, Any]", mcp).get("servers") if isinstance(mcp, dict) else None
-    for name in list(cast("dict[str, Any]", servers)) if isinstance(servers, dict) else ():
-        yield ("mcp", "servers", name), McpServer
+    for name in list(_declared_servers(manifest)):
+        yield ("mcp", "servers", name), McpEntry
+
+
+def _declared_servers(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    servers = _at(manifest, ("mcp", "servers"))
+    return cast("dict[str, Any]", servers) if isinstance(servers, dict) else {}
 
 
 def _shown_names(manifest: Mapping[str, Any]) -> Iterator[Key]:

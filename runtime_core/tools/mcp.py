@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from runtime_core.connections.mcp import McpServers
-from runtime_core.connections.mcp_config import McpServer, McpUnavailable, servers_of
+from runtime_core.connections.mcp_config import McpUnavailable
 from runtime_core.connections.mcp_session import START_S, McpFailed, McpTool
 from runtime_core.connections.naming import split
-from runtime_core.repo.bundle import Bundle, Effect
+from runtime_core.repo.bundle import Bundle, Effect, McpServer
 from runtime_core.tools.base import ASK_S, Caller, ReadyTool, ToolFailed
 from runtime_core.wire.json import JsonText, loads
 
@@ -28,7 +28,7 @@ class McpTools:
         self._asking: dict[tuple[Path, str, str], asyncio.Task[None]] = {}
 
     def find(self, bundle: Bundle, name: str) -> ReadyTool | None:
-        servers = servers_of(bundle)
+        servers = bundle.servers
         parts = split(name, servers)
         if parts is None:
             return None
@@ -55,16 +55,16 @@ class McpTools:
         )
 
     def names(self, bundle: Bundle) -> Sequence[str]:
-        servers = servers_of(bundle).values()
+        servers = bundle.servers.values()
         return [f"{server.name}__{name}" for server in servers for name in self._servers.known(bundle, server)]
 
     def knows(self, bundle: Bundle, source: str) -> bool:
-        server = servers_of(bundle).get(source)
+        server = bundle.servers.get(source)
         return server is None or bool(self._servers.known(bundle, server))
 
     async def ask(self, bundle: Bundle, sources: Sequence[str]) -> None:
         """A server that cannot be reached is asked again after a while only."""
-        for server in servers_of(bundle).values():
+        for server in bundle.servers.values():
             key = (bundle.root, bundle.revision, server.name)
             if server.name in sources and not self._servers.known(bundle, server) and key not in self._asking:
                 self._asking[key] = asyncio.create_task(self._meet(bundle, server))

@@ -9,7 +9,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,12 @@ import pytest
 
 from runtime_core.connections import mcp_session
 from runtime_core.connections.mcp import McpServers
-from runtime_core.connections.mcp_config import McpServer, McpUnavailable, servers_of
+from runtime_core.connections.mcp_config import McpUnavailable
 from runtime_core.connections.mcp_session import McpFailed
-from runtime_core.repo.bundle import Bundle, Connection
+from runtime_core.repo.bundle import Bundle, Connection, McpServer
+from runtime_core.repo.revision import revision_of
+from runtime_core.repo.servers import connected, server_of
+from runtime_core.repo.trust import needs
 from runtime_core.wire.json import loads
 from tests.unit.connections.calling import Kept
 
@@ -31,24 +34,27 @@ SECRET = "token-that-nobody-may-see"
 class Desk:
     """One server and the runtime's side of it."""
 
-    def __init__(
-        self, root: Path, entry: dict[str, Any], *, is_trusted: bool = True, **connections: Connection
-    ) -> None:
-        self.is_trusted = is_trusted
-        self.bundle = Bundle(
-            root, "x", "1", "r" * 64, {}, {}, {"mcp": {"servers": {"desk": entry}}}, connections=connections
-        )
+    def __init__(self, root: Path, entry: Any, *, is_trusted: bool = True) -> None:
+        servers = {"desk": server_of("desk", "mcp.servers.desk in amodal.json", entry)}
+        self.bundle = Bundle(root, "x", "1", revision_of(root), {}, {}, {}, servers=servers)
+        self.trusted: dict[str, Sequence[str]] = {}
+        if is_trusted:
+            self.trust()
         self.servers = McpServers(
             Kept({"DESK_TOKEN": SECRET, "DESK_URL": "http://127.0.0.1:9/mcp"}), self._trusted, root / ".remains"
         )
 
-    async def _trusted(self, root: Path, revision: str) -> bool:
-        assert (root, revision) == (self.bundle.root, self.bundle.revision)
-        return self.is_trusted
+    def trust(self) -> None:
+        """The code that is there, with everything it needs as that is now."""
+        self.trusted[revision_of(self.bundle.root)] = needs(self.bundle)
+
+    async def _trusted(self, root: Path, revision: str, need: str) -> bool:
+        assert root == self.bundle.root
+        return need in self.trusted.get(revision, ())
 
     @property
     def server(self) -> McpServer:
-        return servers_of(self.bundle)["desk"]
+        return self.bundle.servers["desk"]
 
     async def call(self, name: str, /, **arguments: Any) -> Any:
         tools = await self.servers.tools(self.bundle, self.server)
@@ -296,11 +302,13 @@ def test_a_schema_that_is_none_asks_for_nothing(tmp_path: Path) -> None:
         ({"url": "env:DESK_URL", "transport": "sse"}, "cannot be reached"),
         ({"url": "env:NO_SUCH_URL"}, "url needs NO_SUCH_URL, which is not set"),
         ({"url": "http://127.0.0.1:9/mcp", "headers": {"A": "scope:KEY"}}, "headers.A is a secret of a scope"),
-        ({"url": "file:///etc/passwd"}, "begins with http://"),
-        ({"transport": "carrier pigeon", "command": "x"}, "\"transport\" is 'carrier pigeon'"),
-        ({"command": ["x", 7]}, '"command" has to be a text'),
-        ({"command": "x", "env": {"A": 1}}, 'the values in "env" and "headers" have to be texts'),
-        ("a text", '"command" has to be a text'),
+        ({"url": "file:///etc/passwd"}, "begin with http://"),
+        ({"transport": "carrier pigeon", "command": "x"}, "'stdio', 'sse' or 'http'"),
+        ({"command": ["x", 7]}, "valid string"),
+        ({"command": "x", "env": {"A": 1}}, "valid string"),
+        ({"command": "x\0y"}, "NUL"),
+        ({"transport": "stdio", "url": "http://127.0.0.1:9"}, "needs a command"),
+        ("a text", "valid dict"),
     ],
 )
 def test_a_server_that_cannot_be_used_says_why(tmp_path: Path, entry: Any, reason: str) -> None:
@@ -320,14 +328,30 @@ def test_a_command_needs_trust_and_an_address_does_not(tmp_path: Path) -> None:
         found = await desk.is_unavailable()
         assert "nobody has trusted the code" in found
         assert "--trust" in found
-        desk.is_trusted = True
+        desk.trust()
         assert await desk.call("ping") == "ping {}"
-        desk.is_trusted = False
-        assert "nobody has trusted" in await desk.is_unavailable()
 
     with_desk(Desk(tmp_path, bare(), is_trusted=False), story)
     desk = Desk(tmp_path, {"url": "http://127.0.0.1:9/mcp"}, is_trusted=False)
     assert "cannot be reached" in with_desk(desk, lambda desk: desk.is_unavailable())
+
+
+@pytest.mark.parametrize("argument", ["{}", "./{}", "--server={}"])
+@pytest.mark.parametrize("changed", ["crm/server.py", "tools/helper.py"])
+def test_a_command_is_trusted_with_the_files_it_runs_as_they_were(tmp_path: Path, argument: str, changed: str) -> None:
+    """The file that the command names, which is no code of the revision, and the code it finds where it is run."""
+    for file in ("crm/server.py", "tools/helper.py"):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text(f"open({str(tmp_path / 'started')!r}, 'w')")
+
+    async def story(desk: Desk) -> None:
+        (tmp_path / changed).write_text(f"open({str(tmp_path / 'changed')!r}, 'w')")
+        assert "nobody has trusted" in await desk.is_unavailable()
+        assert not (tmp_path / "changed").exists()
+        desk.trust()
+        assert "nobody has trusted" not in await desk.is_unavailable()
+
+    with_desk(Desk(tmp_path, {"command": sys.executable, "args": [argument.format("crm/server.py")]}), story)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing is swept there")
@@ -383,11 +407,10 @@ def test_closing_ends_the_process_also_during_a_call(tmp_path: Path) -> None:
     with_desk(Desk(tmp_path, bare()), story)
 
 
-def test_a_connection_of_the_protocol_is_a_server(tmp_path: Path) -> None:
+def test_a_connection_of_the_protocol_is_a_server() -> None:
     given = Connection("crm", "connections/crm", "mcp", bare())
     broken = Connection("old", "connections/old", "mcp", bare(), unavailable="its spec.json is no JSON")
     rest = Connection("api", "connections/api", "rest", {"baseUrl": "http://127.0.0.1:9"})
-    desk = Desk(tmp_path, bare(), crm=given, old=broken, api=rest)
-    found = servers_of(desk.bundle)
-    assert sorted(found) == ["crm", "desk", "old"]
+    found = connected({"crm": given, "old": broken, "api": rest})
+    assert sorted(found) == ["crm", "old"]
     assert (found["crm"].command[0], found["old"].problem) == (sys.executable, "its spec.json is no JSON")

@@ -65,10 +65,20 @@ def test_a_name_whose_part_is_not_declared_is_an_error(repository: Repository, n
 def test_what_is_declared_and_out_of_order_still_resolves(repository: Repository) -> None:
     """The call fails when it is made; everything else of the tool works (decision 31)."""
     repository.connection("crm", auth={"type": "bearer", "token": "env:NOT_SET_HERE"})
-    repository.tool("ship", uses={"tools": ["crm__list_orders", "web_search", "memory"]})
-    problems = load_bundle(repository.root).problems
-    assert {problem.severity for problem in problems} == {"warning"}
-    assert [problem.key for problem in problems] == ["auth.token", *(f"uses.tools[{n}]" for n in range(3))]
+    servers = {
+        "off": {"command": "x", "env": {"A": "env:NOT_SET_HERE"}},
+        "broken": {"command": 7},
+        "open": {"command": "x", "env": {"TOKEN": "sk-77"}},
+    }
+    repository.write("amodal.json", {"name": "x", "version": "1", "mcp": {"servers": servers}})
+    calls = ["crm__list_orders", "web_search", "memory", "off__x", "broken__x", "open__x"]
+    repository.tool("ship", uses={"tools": calls})
+    bundle = load_bundle(repository.root)
+    assert {problem.severity for problem in bundle.problems} == {"warning"}
+    found = [problem for problem in bundle.problems if problem.file.endswith("ship/tool.json")]
+    assert [problem.key for problem in found] == [f"uses.tools[{number}]" for number in range(len(calls))]
+    assert [bool(bundle.servers[name].command) for name in servers] == [True, False, False]
+    assert all(server.problem for server in bundle.servers.values())
 
 
 def test_a_broken_store_is_not_reported_again_by_those_that_use_it(repository: Repository) -> None:

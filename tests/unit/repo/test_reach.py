@@ -59,7 +59,7 @@ def test_what_has_to_be_trusted(repository: Repository) -> None:
     sandbox = {"shellExec": True}
     repository.write("amodal.json", {"name": "x", "version": "1", "sandbox": sandbox, "mcp": {"servers": servers}})
     repository.connection("local", protocol="mcp", command="other-server")
-    repository.connection("broken", protocol="mcp", command="never-started", env={"A": "env:NOT_SET_HERE"})
+    repository.connection("broken", protocol="mcp", command="not-yet-started", env={"A": "env:NOT_SET_HERE"})
     repository.tool("ship")
     repository.write("amodal/tools/ship/package.json", {"dependencies": {"left-pad": "1.3.0"}})
     repository.tool("sail", handler="handler.py")
@@ -69,11 +69,11 @@ def test_what_has_to_be_trusted(repository: Repository) -> None:
         "shell commands",
         "docs-server '--all files'",
         "other-server",
+        "not-yet-started",
         "ship/package.json",
         "sail/requirements.txt",
     ):
         assert words in needed
-    assert "never-started" not in needed
     assert "d.example" not in needed
 
 

@@ -92,6 +92,48 @@ def test_without_trust_nothing_is_started_and_the_reason_says_how_to_give_it(tmp
     assert not (tmp_path / "started").exists()
 
 
+@pytest.mark.parametrize("is_connection", [False, True], ids=["server", "connection"])
+def test_trust_covers_what_has_no_secret_yet_as_far_as_it_was_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_connection: bool
+) -> None:
+    """A command that lacks a value when trust is given is named then, and starts once it has the value."""
+    entry = {**COMMAND, "env": {"A": "env:DESK_TOKEN"}}
+    repo = Repo(tmp_path / "repo", **({} if is_connection else {"mcp": {"servers": {"desk": entry}}}))
+    if is_connection:
+        repo.file("connections/desk/spec.json", {"protocol": "mcp", **entry})
+    repo.durable("ask", tools=("desk__ping",), py='return await ctx.call_tool("desk__ping", {})')
+    monkeypatch.delenv("DESK_TOKEN", raising=False)
+
+    async def story() -> Any:
+        async with bench(repo, tmp_path / "data") as desk:
+            await _trust(desk.runtime, repo)
+            first = (await desk.run("ask"))["outcome"]
+            monkeypatch.setenv("DESK_TOKEN", "set")
+            assert await desk.runtime.trusted(repo.root)
+            return first, (await desk.run("ask"))["result"]
+
+    first, second = play(story())
+    assert "DESK_TOKEN" in str(first)
+    assert second == "ping {}"
+
+
+def test_what_was_not_shown_is_not_trusted(tmp_path: Path) -> None:
+    """A program of the repository beside its code: changed, it is another than the one that was agreed to."""
+    repo = _repository(tmp_path / "repo", args=["crm/server.py"])
+    repo.file("crm/server.py", SERVER.read_text())
+    repo.durable("ask", tools=("desk__ping",), py='return await ctx.call_tool("desk__ping", {})')
+
+    async def story() -> Any:
+        async with bench(repo, tmp_path / "data") as desk:
+            await _trust(desk.runtime, repo)
+            repo.file("crm/server.py", f"open({str(tmp_path / 'started')!r}, 'w')")
+            assert not await desk.runtime.trusted(repo.root)
+            return (await desk.run("ask"))["outcome"]
+
+    assert "--trust" in str(play(story()))
+    assert not (tmp_path / "started").exists()
+
+
 @pytest.mark.parametrize("agent", [{"mcp": ["desk"]}, {"tools": ["desk__ping"]}], ids=["server", "tool"])
 def test_a_model_is_offered_the_tools_of_its_servers(tmp_path: Path, agent: dict[str, Any]) -> None:
     repo = _repository(tmp_path / "repo")
