@@ -24,12 +24,13 @@ from runtime_core.repo.policy import (
     Tier,
     Verdict,
 )
-from runtime_core.wire.json import JsonError, loads
+from runtime_core.wire.json import JsonError, JsonText, dumps, loads
 
 REDACTED: Final = "[redacted]"
 
 _OVERRIDES: Final = frozenset({"x-http-method-override", "x-http-method", "x-method-override"})
 _METHOD_FIELD: Final = "_method"
+_NAMES_METHOD: Final = re.compile("|".join([rf"\b{_METHOD_FIELD}\b", *_OVERRIDES]), re.IGNORECASE)
 _ESCAPE: Final = re.compile(r"\\u([0-9A-Fa-f]{4})")
 _RANK: Final[Mapping[Tier, int]] = {"allow": 0, "confirm": 1, "review": 2, "never": 3}
 _DECODINGS: Final = 8
@@ -44,7 +45,7 @@ def judge(policy: Policy, request: Request, given: Mapping[str, Any] | None = No
     """
     method, endpoint, data = request.method.strip().upper(), request.endpoint, request.data
     query = [*request.params.items(), *_in_endpoint(endpoint)]
-    methods = _methods(method, query, data, request.headers) - READ_METHODS
+    methods = _methods(request) - READ_METHODS
     if not methods:
         return Verdict("allow")
     readings = None if _ELSEWHERE.match(endpoint) else _readings(endpoint)
@@ -59,6 +60,13 @@ def judge(policy: Policy, request: Request, given: Mapping[str, Any] | None = No
     return Verdict(tier, reason)
 
 
+def may_write(request: Request) -> bool:
+    """Whether a server may take a request for one that changes something. What its sender says counts for POST only:
+    there are searches that are written so.
+    """
+    return not _methods(request) <= READ_METHODS | ({"POST"} if request.is_read else set())
+
+
 def restrict(policy: Policy, data: Any) -> tuple[Any, Sequence[str]]:
     """A result as a model may see it, and the names of the fields that were taken out or masked
     (``fields_stripped``). A restricted field is looked for at any depth, whatever entity holds it.
@@ -68,18 +76,35 @@ def restrict(policy: Policy, data: Any) -> tuple[Any, Sequence[str]]:
     return _restricted(data, (), rules, stripped) if rules else data, list(stripped)
 
 
+def restricted(policy: Policy, text: JsonText) -> tuple[JsonText, Sequence[str]]:
+    """As `restrict`, for JSON text, which may be large: to be called in a thread."""
+    if not policy.restrictions:
+        return text, ()
+    seen, stripped = restrict(policy, loads(text))
+    return dumps(seen), stripped
+
+
 # Methods and paths ---------------------------------------------------------------------------------------------------
 
 
-def _methods(method: str, query: Sequence[tuple[str, Any]], data: object, headers: Mapping[str, Any]) -> frozenset[str]:
+def _methods(request: Request) -> frozenset[str]:
     """The methods a server may take the request for: some take another one from a header, the query or the body."""
-    named = [value for name, value in headers.items() if name.strip().lower() in _OVERRIDES]
-    fields = [*query, *(cast("Mapping[str, Any]", data).items() if isinstance(data, Mapping) else ())]
-    named += [value for name, value in fields if _plain(name).partition("[")[0] == _METHOD_FIELD]
-    found = {method, *(word for value in named for word in _words(value))}
-    if isinstance(data, str) and _METHOD_FIELD.upper() in (words := _words(data)):
-        found |= words & {*METHODS}  # whatever the text is: JSON, a form, parts of one
+    named = [value for name, value in request.headers.items() if name.strip().lower() in _OVERRIDES]
+    fields = [*request.params.items(), *_in_endpoint(request.endpoint), *_fields(request.data)]
+    named += [value for name, value in fields if _plain(name).partition("[")[0] in (_METHOD_FIELD, *_OVERRIDES)]
+    found = {request.method.strip().upper(), *(word for value in named for word in _words(value))}
+    if isinstance(request.data, str) and _NAMES_METHOD.search(_decoded(request.data)):
+        found |= _words(request.data) & {*METHODS}  # whatever the text is: JSON, a form, parts of one
     return frozenset(found)
+
+
+def _fields(data: object) -> Iterator[tuple[str, object]]:
+    """The fields of a body; those of a list are those of its items."""
+    if isinstance(data, Mapping):
+        yield from cast("Mapping[str, object]", data).items()
+    elif isinstance(data, list):
+        for item in cast("list[object]", data):
+            yield from _fields(item)
 
 
 def _in_endpoint(endpoint: str) -> list[tuple[str, str]]:
@@ -87,10 +112,14 @@ def _in_endpoint(endpoint: str) -> list[tuple[str, str]]:
     return [field for separator in "&;" for field in parse_qsl(query, keep_blank_values=True, separator=separator)]
 
 
-def _words(value: object) -> frozenset[str]:
-    """The words of a text in capitals, also of one that is encoded as JSON or as a form."""
+def _decoded(value: object) -> str:
+    """A text in capitals, also one that is encoded as JSON or as a form."""
     text = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), str(value))
-    return frozenset(re.findall(r"\w+", unicodedata.normalize("NFKC", unquote(text)).upper()))
+    return unicodedata.normalize("NFKC", unquote(text)).upper()
+
+
+def _words(value: object) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", _decoded(value)))
 
 
 def _readings(endpoint: str) -> frozenset[tuple[Segments, bool]] | None:
@@ -101,7 +130,9 @@ def _readings(endpoint: str) -> frozenset[tuple[Segments, bool]] | None:
         path = re.split(r"[?#]", text, maxsplit=1)[0]
         slashed = path.replace("\\", "/")
         wide = unicodedata.normalize("NFKC", slashed)
-        for segments in {_segments(one) for one in (path, slashed, wide, re.sub(r";[^/]*", "", wide))}:
+        bare = re.sub(r";[^/]*", "", wide)
+        undotted = re.sub(r"(?<=[^/.])\.+(?=/|$)", "", bare)  # some servers drop them
+        for segments in {_segments(one) for one in (path, slashed, wide, bare, undotted)}:
             for reading in (segments, _resolved(segments), tuple(filter(None, segments))):
                 found |= {(reading, True), (tuple(name for one in reading if (name := _plain(one))), False)}
         decoded = unquote(path)

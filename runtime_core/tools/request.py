@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from runtime_core.connections.client import BODY_SHOWN, Connections, RequestFailed
-from runtime_core.connections.policy import judge, restrict
+from runtime_core.connections.policy import judge, may_write, restricted
 from runtime_core.connections.request import Request
 from runtime_core.repo.bundle import Bundle, Connection, Effect
-from runtime_core.repo.policy import METHODS, READ_METHODS, Verdict
+from runtime_core.repo.policy import METHODS, Verdict
 from runtime_core.tools.base import Caller, MemberCall, MemberRefused, ReadyTool, ToolFailed
 from runtime_core.wire.json import JsonText, dumps, loads
 
@@ -42,7 +43,7 @@ class _Asked:
 
     @property
     def is_write(self) -> bool:
-        return self.intent in _WRITES or (self.request.method not in READ_METHODS and self.intent != "read")
+        return self.intent in _WRITES or may_write(self.request)
 
 
 class Requests:
@@ -96,8 +97,9 @@ class Requests:
             if failed.reply is None:
                 raise ToolFailed(failed.message, failed.code) from None
             reply = failed.reply
-        data, stripped = restrict(asked.connection.policy, loads(reply.body))
-        return dumps({"status": reply.status, "data": data} | ({"fields_stripped": stripped} if stripped else {}))
+        data, stripped = await asyncio.to_thread(restricted, asked.connection.policy, reply.body)
+        more = f',"fields_stripped":{dumps(stripped)}' if stripped else ""
+        return JsonText(f'{{"status":{reply.status},"data":{data}{more}}}')
 
     async def _judge(self, params: JsonText, caller: Caller) -> Verdict:
         try:
@@ -118,7 +120,7 @@ _PARAMETERS: Final = {
         "params": {"type": ["object", "null"], "description": "The query."},
         "data": {"description": "The body, sent as JSON."},
         "headers": {"type": ["object", "null"], "additionalProperties": {"type": "string"}},
-        "intent": {"enum": ["read", *_WRITES, None], "description": "read: the request changes nothing."},
+        "intent": {"enum": ["read", *_WRITES, None], "description": "read: the POST changes nothing."},
     },
 }
 
@@ -129,9 +131,15 @@ def _reachable(bundle: Bundle) -> list[str]:
 
 def _effect(params: JsonText) -> Effect:
     given = cast("dict[str, Any]", loads(params))
-    method = str(given.get("method") or "GET").upper()
-    is_read = method in READ_METHODS or given.get("intent") == "read"
-    return "read" if is_read and given.get("intent") not in _WRITES else "once"
+    request = Request(
+        endpoint=str(given.get("endpoint")),
+        method=str(given.get("method") or "GET").upper(),
+        params=_object(given, "params"),
+        data=given.get("data"),
+        headers=_object(given, "headers"),
+        is_read=given.get("intent") == "read",
+    )
+    return "once" if given.get("intent") in _WRITES or may_write(request) else "read"
 
 
 def _check_agent(caller: Caller, connection: Connection) -> None:
@@ -225,7 +233,7 @@ def _may_not_write(tool: str, asked: _Asked) -> _Refused:
         "write-refused",
         f'Tool "{tool}" may only read, and {request.method} {path} of the connection "{asked.connection.name}" writes; '
         'nothing was sent. If it shall write, give it exposure: { kind: "requires-confirmation" } in tool.ts or '
-        'tool.py, or "confirm": true in tool.json. If the request only reads, pass intent: "read".',
+        'tool.py, or "confirm": true in tool.json. If a POST only reads, pass intent: "read".',
     )
 
 

@@ -101,6 +101,10 @@ def test_the_more_words_of_a_template_the_sooner_it_counts() -> None:
         "https://api.example.test/shipments/7",
         "\u200b/shipments/7",
         "/shipments\uff0f7",
+        "/shipments/7.",
+        "/shipments../7",
+        "/shipments/7%2e",
+        "/shipments/7%252e;x",
     ],
 )
 def test_no_spelling_of_a_path_dodges_never(endpoint: str) -> None:
@@ -122,6 +126,11 @@ def test_no_spelling_of_a_method_dodges_never(method: str) -> None:
         {"params": {"_method": ["POST", "DELETE"]}},
         {"params": {"_method[]": "DELETE"}},
         {"data": {"_method": ["DELETE"]}},
+        {"data": [{"_method": "DELETE"}]},
+        {"data": [[{"id": 1}, {"_method": "DELETE"}]]},
+        {"data": {"X-HTTP-Method-Override": "DELETE"}},
+        {"params": {"x-http-method-override": "DELETE"}},
+        {"data": "X-HTTP-Method-Override=DELETE"},
         {"data": "_method=DELETE"},
         {"data": "a=1&%5fmethod=%44ELETE"},
         {"data": '{"_method":"DELETE"}'},
@@ -142,9 +151,10 @@ def test_another_method_in_the_endpoint_counts_as_well(endpoint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", ['{"payment_method":"delete"}', "method=DELETE", "How to delete it", '{"_method":"PUT"}']
+    "data",
+    [{"method": "DELETE"}, '{"payment_method":"delete"}', "method=DELETE", "How to delete it", '{"_method":"PUT"}'],
 )
-def test_a_text_that_names_no_other_method_is_a_body_as_any(data: str) -> None:
+def test_a_body_that_names_no_other_method_is_one_as_any(data: object) -> None:
     policy = _policy(Endpoint("DELETE", "/x", "never"))
     assert judge(policy, "POST", "/x", data=data).tier == "allow"
 

@@ -161,6 +161,29 @@ def test_a_write_of_a_tool_that_may_only_read_never_leaves_the_machine(office: O
 
 
 @LANGUAGES
+@pytest.mark.parametrize(
+    ("endpoint", "options"),
+    [
+        ("/x", {"method": "DELETE", "intent": "read"}),
+        ("/x", {"method": "PUT", "intent": "read"}),
+        ("/x", {"method": "patch", "intent": "read"}),
+        ("/x", {"headers": {"X-HTTP-Method-Override": "DELETE"}}),
+        ("/x", {"headers": {"x-http-method": "PUT"}, "intent": "read"}),
+        ("/x?_method=DELETE", {}),
+        ("/x", {"params": {"_method": "DELETE"}, "intent": "read"}),
+        ("/x", {"method": "POST", "intent": "read", "data": {"_method": "DELETE"}}),
+        ("/x", {"method": "POST", "intent": "read", "data": "a=1&_method=DELETE"}),
+    ],
+)
+def test_reading_intent_covers_a_post_and_nothing_behind_it(
+    office: Office, web: Web, language: str, endpoint: str, options: dict[str, Any]
+) -> None:
+    before = len(web.seen)
+    assert _any(office, language, "support-api", endpoint, options)["code"] == "write-refused"
+    assert len(web.seen) == before
+
+
+@LANGUAGES
 @pytest.mark.parametrize("name", ["marked", "guarded", "gated"])
 def test_a_marked_tool_may_write(office: Office, web: Web, language: str, name: str) -> None:
     result = office.run(f"{name}_{language}", {"a": 1})["result"]
