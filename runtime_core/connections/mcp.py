@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +19,8 @@ from runtime_core.wire.json import JsonText, dumps
 RESULT_LIMIT: Final = 1024 * 1024
 """Characters of one result."""
 ERROR_LIMIT: Final = 10_000
+
+AGAIN_S: Final = 60.0
 
 _Key = tuple[Path, str, str]
 
@@ -36,10 +38,40 @@ class McpServers:
         self._sessions: dict[_Key, McpSession] = {}
         self._ending: set[McpSession] = set()
         self._tools: dict[_Key, Mapping[str, McpTool]] = {}
+        self._asking: dict[_Key, asyncio.Task[None]] = {}
+        self._silent: dict[_Key, float] = {}
 
     def known(self, bundle: Bundle, server: McpServer) -> Mapping[str, McpTool]:
         """The tools of a server by their names, as far as it was asked."""
         return self._tools.get(_key(bundle, server), {})
+
+    async def ask(self, bundle: Bundle, servers: Sequence[McpServer], wait_s: float) -> None:
+        """Have the tools told of servers that were not asked so far. One that has let somebody wait in vain is asked
+        again after a while, and not waited for.
+        """
+        now = asyncio.get_running_loop().time()
+        waiting: dict[asyncio.Task[None], _Key] = {}
+        for server in servers:
+            key = _key(bundle, server)
+            if self.known(bundle, server):
+                continue
+            if key not in self._asking and now - self._silent.get(key, -AGAIN_S) >= AGAIN_S:
+                self._asking[key] = asyncio.create_task(self._meet(bundle, server))
+            if key in self._asking and key not in self._silent:
+                waiting[self._asking[key]] = key
+        if waiting:
+            _, late = await asyncio.wait(waiting, timeout=wait_s)
+            self._silent.update({waiting[task]: now for task in late})
+
+    async def _meet(self, bundle: Bundle, server: McpServer) -> None:
+        key = _key(bundle, server)
+        try:
+            await self.tools(bundle, server)
+            self._silent.pop(key, None)
+        except McpUnavailable:
+            self._silent[key] = asyncio.get_running_loop().time()
+        finally:
+            del self._asking[key]
 
     async def tools(self, bundle: Bundle, server: McpServer) -> Mapping[str, McpTool]:
         """The tools of a server, which is started if need be. Raises `McpUnavailable`."""
@@ -82,6 +114,10 @@ class McpServers:
         return self._remains.sweep()
 
     async def close(self) -> None:
+        asking = [*self._asking.values()]
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
         await asyncio.gather(*(session.close() for session in (*self._sessions.values(), *self._ending)))
         self._sessions.clear()
 

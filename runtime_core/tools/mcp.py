@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from runtime_core.connections.mcp import McpServers
 from runtime_core.connections.mcp_config import McpUnavailable
@@ -17,15 +13,12 @@ from runtime_core.repo.bundle import Bundle, Effect, McpServer
 from runtime_core.tools.base import ASK_S, Caller, ReadyTool, ToolFailed
 from runtime_core.wire.json import JsonText, loads
 
-AGAIN_S: Final = 15.0
-
 
 class McpTools:
     """The tools of all servers. What they are is known once a server was asked; until then every name is one."""
 
     def __init__(self, servers: McpServers) -> None:
         self._servers = servers
-        self._asking: dict[tuple[Path, str, str], asyncio.Task[None]] = {}
 
     def find(self, bundle: Bundle, name: str) -> ReadyTool | None:
         servers = bundle.servers
@@ -63,21 +56,8 @@ class McpTools:
         return server is None or bool(self._servers.known(bundle, server))
 
     async def ask(self, bundle: Bundle, sources: Sequence[str]) -> None:
-        """A server that cannot be reached is asked again after a while only."""
-        for server in bundle.servers.values():
-            key = (bundle.root, bundle.revision, server.name)
-            if server.name in sources and not self._servers.known(bundle, server) and key not in self._asking:
-                self._asking[key] = asyncio.create_task(self._meet(bundle, server))
-                self._asking[key].add_done_callback(partial(self._asked, key))
-        if asking := [task for (*_, name), task in self._asking.items() if name in sources and not task.done()]:
-            await asyncio.wait(asking, timeout=ASK_S)
-
-    def _asked(self, key: tuple[Path, str, str], _: asyncio.Task[None]) -> None:
-        asyncio.get_running_loop().call_later(AGAIN_S, self._asking.pop, key, None)
-
-    async def _meet(self, bundle: Bundle, server: McpServer) -> None:
-        with contextlib.suppress(McpUnavailable):
-            await self._servers.tools(bundle, server)
+        servers = [server for server in bundle.servers.values() if server.name in sources]
+        await self._servers.ask(bundle, servers, ASK_S)
 
     async def _tool(self, bundle: Bundle, server: McpServer, name: str) -> McpTool:
         tools = await self._servers.tools(bundle, server)

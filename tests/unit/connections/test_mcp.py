@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from runtime_core.connections import mcp_session
+from runtime_core.connections import mcp, mcp_session
 from runtime_core.connections.mcp import McpServers
 from runtime_core.connections.mcp_config import McpUnavailable
 from runtime_core.connections.mcp_session import McpFailed
@@ -49,7 +49,6 @@ class Desk:
         self.trusted[revision_of(self.bundle.root)] = needs(self.bundle)
 
     async def _trusted(self, root: Path, revision: str, need: str) -> bool:
-        assert root == self.bundle.root
         return need in self.trusted.get(revision, ())
 
     @property
@@ -370,6 +369,32 @@ def test_what_a_killed_runtime_left_behind_is_ended_and_its_note_holds_no_secret
     entry = bare()
     entry["args"] = [*entry["args"], "env:DESK_TOKEN"]
     with_desk(Desk(tmp_path, entry), story)
+
+
+def test_a_server_that_says_nothing_delays_nobody_but_those_who_need_it_and_them_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "amodal.json").write_text(name)
+    mute, good = Desk(tmp_path / "one", bare("mute")), Desk(tmp_path / "two", bare())
+    monkeypatch.setattr(mcp_session, "START_S", 600.0)
+    monkeypatch.setattr(mcp, "AGAIN_S", 0.0)
+
+    async def story(desk: Desk) -> None:
+        desk.trusted = {**good.trusted, **mute.trusted}
+        delayed = asyncio.create_task(desk.servers.ask(mute.bundle, [mute.server], 600.0))
+        await desk.servers.ask(good.bundle, [good.server], 600.0)
+        assert desk.servers.known(good.bundle, good.server)
+        delayed.cancel()
+        await asyncio.wait([delayed])
+        await desk.servers.ask(mute.bundle, [mute.server], 0.01)
+        await desk.servers.ask(mute.bundle, [mute.server], 600.0)
+        assert not desk.servers.known(mute.bundle, mute.server)
+        await desk.servers.close()
+        assert len(asyncio.all_tasks()) == 1
+
+    with_desk(mute, story)
 
 
 def test_many_calls_at_once_share_one_server(tmp_path: Path) -> None:
