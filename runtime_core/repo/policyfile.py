@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from runtime_core.repo.files import JsonFile, read_json, validate
-from runtime_core.repo.policy import METHODS, Endpoint, FieldRestriction, Policy, Threshold, Tier
+from runtime_core.repo.policy import METHODS, READ_METHODS, Endpoint, FieldRestriction, Policy, Threshold, Tier
 from runtime_core.repo.report import INVALID, Report
 
 POLICY: Final = "policy.json"
@@ -83,7 +83,11 @@ def _read(root: Path, name: str, report: Report) -> Policy | None:
             remedy = 'Write a method and a path, for example "POST /shipments/{id}".'
             report.error(INVALID, name, problem, remedy, **file.place(at))
         elif match is not None:
-            endpoints[key] = _endpoint(match[1].upper(), match[2], given, confirms)
+            endpoint = endpoints[key] = _endpoint(match[1].upper(), match[2], given, confirms)
+            if endpoint.method in READ_METHODS and (endpoint.tier != "allow" or endpoint.thresholds):
+                text = f"This holds up nothing: a policy never stops {endpoint.method}."
+                remedy = "Take it out; fieldRestrictions keep fields from models, and an agent's tools the calls."
+                report.warning(INVALID, name, text, remedy, **file.place(at))
     return Policy(endpoints, tuple(_restriction(given) for given in model.field_restrictions))
 
 
@@ -103,6 +107,8 @@ def _warn_of_idle(file: JsonFile, model: PolicyFile, report: Report) -> None:
 
 
 _KEY: Final = re.compile(r"\s*([A-Za-z]+)\s+(\S+)\s*")
+_SEGMENT: Final = re.compile(r"(?!:)(?:[^\s%{}<>\[\]$*^|\"`\\]|%[0-9A-Fa-f]{2}|\{[\w.:-]*\})*")
+"""Plain characters (others are written as %24 and so on) and placeholders."""
 
 
 def _problem(key: re.Match[str] | None) -> str | None:
@@ -115,8 +121,8 @@ def _problem(key: re.Match[str] | None) -> str | None:
         return f"The path {path} does not begin with a slash."
     if "?" in path or "#" in path:
         return f"The path {path} has a query; a policy is about paths, so this would never be found."
-    if any(part.startswith(":") or "*" in part for part in path.split("/")):
-        return f"The path {path} has a placeholder that is none here, so this would never be found."
+    if not all(map(_SEGMENT.fullmatch, path.split("/"))):
+        return f"The path {path} has a placeholder or a character that is none here, so this would never be found."
     return None
 
 

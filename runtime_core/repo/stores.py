@@ -143,7 +143,13 @@ def _check_field(file: JsonFile, key: Key, definition: object, report: Report) -
 
 
 def _check_key(file: JsonFile, key: Key, entity: Entity, report: Report) -> None:
-    for name in _PLACEHOLDER.findall(entity.key):
+    names = _PLACEHOLDER.findall(entity.key)
+    if not names and not re.search(r"[{}]", entity.key):
+        field = entity.key if entity.key in entity.fields else next(iter(entity.fields), "id")
+        message = f'The key "{entity.key}" is the same for every document, so each would replace the one before.'
+        remedy = f'Write "{{{field}}}" for the value of a field.'
+        report.error(INVALID, file.name, message, remedy, **file.place(key))
+    for name in names:
         definition = entity.fields.get(name)
         if definition is None:
             message = f"The key names {{{name}}}, which is no field of the schema."

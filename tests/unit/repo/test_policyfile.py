@@ -96,6 +96,25 @@ def test_delegated_confirmations_are_left_to_an_operator(tmp_path: Path) -> None
     assert [one.tier for one in policy.endpoints.values()] == ["review", "never", "allow"]
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/v/{id}", "/v/{order-id}.json", "/v/{id:int}:cancel", "/v/%24batch", "/v/Orders(1)", "/@me/a,b;c=d", "/größe"],
+)
+def test_plain_paths_and_placeholders_are_taken(tmp_path: Path, path: str) -> None:
+    policy, report = _load(tmp_path, json.dumps({"endpoints": {f"POST {path}": {"confirm": "never"}}}))
+    assert policy is not None
+    assert not report.problems
+    assert [one.path for one in policy.endpoints.values()] == [path]
+
+
+@pytest.mark.parametrize("given", [{"confirm": "never"}, {"thresholds": [{"field": "params.n", "above": 1, "escalate": "review"}]}])
+def test_a_guard_of_a_method_that_only_reads_is_said_to_guard_nothing(tmp_path: Path, given: dict[str, Any]) -> None:
+    _, report = _load(tmp_path, json.dumps({"endpoints": {"GET /x": given, "HEAD /x": {"intent": "read"}}}))
+    (problem,) = report.problems
+    assert (problem.key, problem.severity) == ("endpoints.GET /x", "warning")
+    assert "never stops GET" in problem.message
+
+
 def test_a_connection_without_a_policy_has_an_empty_one(tmp_path: Path) -> None:
     report = Report()
     assert load_policy(tmp_path, _FOLDER, report) == Policy()
@@ -140,6 +159,13 @@ _LIMIT = {"field": "body.n", "above": 1, "escalate": "review"}
         ({"endpoints": {"POST /x?a=1": {}}}, "endpoints.POST /x?a=1", "query"),
         ({"endpoints": {"POST /x/:id": {}}}, "endpoints.POST /x/:id", "placeholder"),
         ({"endpoints": {"POST /x/*": {}}}, "endpoints.POST /x/*", "placeholder"),
+        *(
+            ({"endpoints": {f"POST {path}": {"confirm": "never"}}}, f"endpoints.POST {path}", "placeholder")
+            for path in (
+                *("/v/{id", "/v/id}", "/v/{id}}", "/v/{{id}}", "/v/<id>", "/v/$id", "/v/${id}", "/v/%s", "/v/[id]"),
+                *("/v/{proxy+}", "/v/{path*}", "/v/{+path}", "/v/{a/b}", "/v/(.*)", "/v/[0-9]", "/v/a|b", "/v\\x"),
+            )
+        ),
         ({"endpoints": []}, "endpoints", "METHOD /path"),
         ({"endpoint": {}}, "endpoint", '"endpoints"'),
         ({"delegations": {"escalateConfirm": "yes"}}, "delegations.escalateConfirm", "true or false"),

@@ -66,6 +66,8 @@ NUMBER = {"type": "number"}
     [
         ({"key": "{parcel}"}, "key", 'Did you mean "parcel_id"?'),
         ({"key": "{legs}"}, "key", "array or an object"),
+        ({"key": "parcel_id"}, "key", 'Write "{parcel_id}"'),
+        ({"key": "one"}, "key", "same for every document"),
         ({"key": "{parcel_id"}, "key", "braces"),
         ({"key": 5}, "key", "should be a text"),
         ({"key": None}, "key", "should be a text"),
