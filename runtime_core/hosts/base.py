@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import CallKind
@@ -129,10 +129,13 @@ class HandlerFailure:
     cause: Mapping[str, str] | None = None
     begun: bool = True
 
+    FROM_OUTSIDE: ClassVar[frozenset[str]] = frozenset({"deadline", "host-lost", "host-hung", "out-of-memory"})
+    """Codes that say what became of a handler, so that no error of one may have them."""
+
     @property
     def lost(self) -> bool:
         """True if the process went away: a durable run continues from its journal in a fresh one."""
-        return self.code in {"host-lost", "host-hung", "out-of-memory"}
+        return self.code in self.FROM_OUTSIDE - {"deadline"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,10 @@ def read_call(message: Message) -> HandlerCall:
 
 
 def read_failure(error: Message) -> HandlerFailure:
-    return HandlerFailure(error["name"], error["message"], error.get("code"), error.get("stack"), error.get("cause"))
+    """What a handler threw; it cannot tell that its process was lost or its time was up."""
+    code = error.get("code")
+    code = None if code in HandlerFailure.FROM_OUTSIDE else code
+    return HandlerFailure(error["name"], error["message"], code, error.get("stack"), error.get("cause"))
 
 
 class Framer:
