@@ -18,7 +18,7 @@ from runtime_core.connections.secrets import Secrets
 from runtime_core.connections.tokens import TokenRefused, Tokens
 from runtime_core.repo.bundle import Connection
 from runtime_core.repo.policy import METHODS, READ_METHODS
-from runtime_core.wire.json import JsonError, JsonText, dumps, loads
+from runtime_core.wire.json import JsonError, JsonText, JsonUnfit, dumps, loads
 
 BODY_SHOWN: Final = 2_000
 """Characters of a body that an error repeats."""
@@ -60,7 +60,8 @@ class RequestFailed(Exception):  # noqa: N818
     and nothing of the reply's body.
 
     ``code``: ``invalid-params``, ``connection-unavailable``, ``sign-in-failed``, ``unreachable``, ``timeout``,
-    ``response-too-large``, ``redirected`` or, with the ``reply``, ``http-404`` and the like.
+    ``response-too-large``, ``response-unfit`` (JSON with duplicate keys and the like), ``redirected`` or, with the
+    ``reply``, ``http-404`` and the like.
     ``is_sent`` False: certainly nothing of the request has left the machine.
     """
 
@@ -180,7 +181,13 @@ class Prepared:
         is_good = 200 <= answer.status < 300
         hidden = self.secrets if is_good else self.secrets | self.values
         text = masked(answer.text, hidden)
-        parsed = _parsed(answer.content_type, answer.text)
+        try:
+            parsed = _parsed(answer.content_type, answer.text)
+        except JsonUnfit as unfit:
+            if is_good:
+                problem = ExchangeFailed("response-unfit", f"sent JSON that cannot be used: {unfit}")
+                raise self.failure(problem) from None
+            parsed = None
         body = None if parsed is None else masked_json(parsed, hidden)
         data = body if body is not None else dumps({"text": text, "status": answer.status})
         reply = Reply(answer.status, data, body if body is not None else dumps(text))
@@ -281,12 +288,17 @@ def _is_document(text: str) -> bool:
 
 
 def _parsed(content_type: str, text: str) -> JsonText | None:
-    """The body as JSON, if it is; what does not say that it is JSON has to look like an object or a list."""
+    """The body as JSON, if it is; what does not say that it is JSON has to look like an object or a list.
+
+    Raises `JsonUnfit`.
+    """
     says_so = content_type == "application/json" or content_type.endswith("+json")
     if not says_so and not _is_document(text):
         return None
     try:
         return dumps(loads(text))
+    except JsonUnfit:
+        raise
     except JsonError:
         return None
 

@@ -1,4 +1,4 @@
-"""One HTTP exchange: sends, follows redirects within an origin, reads up to a limit, says what went wrong."""
+"""One HTTP exchange: sends, follows redirects of reads within an origin, reads up to a limit, says what went wrong."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final, cast
 
 from runtime_core.connections.sending import certificates
+from runtime_core.repo.policy import READ_METHODS
 
 if TYPE_CHECKING:
     import httpx
@@ -19,6 +20,7 @@ RESPONSE_LIMIT: Final = 10 * 1024 * 1024
 """Bytes of a body, unpacked."""
 _CONNECT_S: Final = 10.0
 _REDIRECTS: Final = 5
+_ENCODINGS: Final = ("gzip", "deflate")
 
 
 class ExchangeFailed(Exception):  # noqa: N818
@@ -62,7 +64,7 @@ class Exchanges:
                         return await _read(response)
                 finally:
                     await response.aclose()
-                request = _followed(request, response.next_request, query)
+                request = _followed(response.status_code, request, response.next_request, query)
         except httpx.HTTPError as error:
             raise _failure(error) from None
         except httpx.InvalidURL as error:
@@ -93,19 +95,29 @@ def _new_client() -> httpx.AsyncClient:
         verify=certificates(),
         timeout=httpx.Timeout(None, connect=_CONNECT_S),
         cookies=no_cookies,
-        headers={"User-Agent": "operator-inbox"},
+        headers={"User-Agent": "operator-inbox", "Accept-Encoding": ", ".join(_ENCODINGS)},
     )
 
 
-def _followed(request: httpx.Request, following: httpx.Request, query: Mapping[str, str]) -> httpx.Request:
-    """The next request of a redirect that stays within the origin; credentials never go to another one."""
+def _followed(status: int, request: httpx.Request, following: httpx.Request, query: Mapping[str, str]) -> httpx.Request:
+    """The next request of a redirect that stays within the origin. Credentials never go to another one, and what writes
+    never to another place than the one that was judged and shown."""
     here, there = request.url, following.url
-    if (here.scheme, here.host, here.port) != (there.scheme, there.host, there.port) or there.userinfo:
-        target = f"{there.scheme}://{there.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+    origin = f"{there.scheme}://{there.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+    if there.userinfo:
+        raise ExchangeFailed("redirected", f"redirects to {origin} with a user name, which is not followed")
+    if (here.scheme, here.host, here.port) != (there.scheme, there.host, there.port):
         raise ExchangeFailed(
             "redirected",
-            f"redirects to {target}, and a request with credentials does not follow to another origin. If that is "
-            "where it has to go, change baseUrl",
+            f"redirects to {origin}, and no request follows to another origin. If that is where it has to go, change "
+            "baseUrl",
+        )
+    if request.method not in READ_METHODS:
+        path = there.raw_path.decode("ascii", "replace").partition("?")[0]
+        raise ExchangeFailed(
+            "redirected",
+            f"answered the {request.method} with {status}: it redirects to {path}, and a request that may write is "
+            "not sent to another place. It may have been done already; if not, ask for that endpoint instead",
         )
     missing = {name: value for name, value in query.items() if name not in there.params}
     following.url = there.copy_merge_params(missing) if missing else there
@@ -113,6 +125,12 @@ def _followed(request: httpx.Request, following: httpx.Request, query: Mapping[s
 
 
 async def _read(response: httpx.Response) -> Answer:
+    codings = [name.strip().lower() for name in response.headers.get("content-encoding", "").split(",")]
+    unknown = [name for name in codings if name not in ("", "identity", *_ENCODINGS)]
+    if unknown:
+        raise ExchangeFailed(
+            "unreachable", f"sent an answer in the encoding {unknown[0]!r}, which was not asked for and cannot be read"
+        )
     size, parts = 0, list[bytes]()
     async for part in response.aiter_bytes():
         size += len(part)

@@ -52,6 +52,10 @@ class JsonError(ValueError):
         self.column = column
 
 
+class JsonUnfit(JsonError):  # noqa: N818
+    """Text that others take for JSON: with a key twice in an object, NaN or Infinity, or nested too deeply."""
+
+
 def loads(text: str | bytes) -> JsonValue:
     """Parse one JSON value, keeping every digit.
 
@@ -71,13 +75,13 @@ def loads(text: str | bytes) -> JsonValue:
     except json.JSONDecodeError as error:
         raise JsonError(error.msg, error.lineno, error.colno) from None
     except RecursionError:
-        raise JsonError(f"nested deeper than {MAX_DEPTH} levels", 1, 1) from None
+        raise _locate_depth(text) from None
     except _DuplicateKey as error:
         raise _locate_duplicate(text, error.key) from None
     except _NotFinite as error:
         raise _locate_word(text, error.word) from None
     if _deeper_than(value, MAX_DEPTH):
-        raise JsonError(f"nested deeper than {MAX_DEPTH} levels", 1, 1)
+        raise _locate_depth(text)
     return value
 
 
@@ -157,16 +161,16 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=Number, parse_
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?Infinity|NaN|[{}\[\]:,]')
 
 
-def _place(text: str, at: int, reason: str) -> JsonError:
-    return JsonError(reason, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+def _place(text: str, at: int, reason: str) -> JsonUnfit:
+    return JsonUnfit(reason, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
 
 
-def _locate_word(text: str, word: str) -> JsonError:
+def _locate_word(text: str, word: str) -> JsonUnfit:
     found = next((token.start() for token in _TOKEN.finditer(text) if token[0] == word), 0)
     return _place(text, found, f"{word} is not a JSON number")
 
 
-def _locate_duplicate(text: str, key: str) -> JsonError:
+def _locate_duplicate(text: str, key: str) -> JsonUnfit:
     """Point at the second mention of the key in the first object that has it twice."""
     reason = f"the key {json.dumps(key)} appears twice in one object"
     seen: list[bool] = []
@@ -181,6 +185,16 @@ def _locate_duplicate(text: str, key: str) -> JsonError:
                 return _place(text, token.start(), reason)
             seen[-1] = True
     return _place(text, 0, reason)
+
+
+def _locate_depth(text: str) -> JsonUnfit:
+    depth, at = 0, 0
+    for token in _TOKEN.finditer(text):
+        depth += (token[0] in "{[") - (token[0] in "}]")
+        if depth > MAX_DEPTH:
+            at = token.start()
+            break
+    return _place(text, at, f"nested deeper than {MAX_DEPTH} levels")
 
 
 def _deeper_than(value: object, limit: int) -> bool:

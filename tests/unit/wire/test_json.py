@@ -110,8 +110,8 @@ def test_numbers_compute_and_print_as_written() -> None:
         (".5", 1, 1, ""),
         ("+1", 1, 1, ""),
         ('"\t"', 1, 2, "control character"),
-        ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), 1, 1, "nested deeper"),
-        ("[" * 100_000 + "]" * 100_000, 1, 1, "nested deeper"),
+        ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), 1, MAX_DEPTH + 1, "nested deeper"),
+        ("[" * 100_000 + "]" * 100_000, 1, MAX_DEPTH + 1, "nested deeper"),
     ],
     ids=lambda value: str(value)[:25],
 )
