@@ -6,6 +6,9 @@ Mail is read from an inbox folder and written into an outbox folder; no mail ser
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +28,8 @@ READ: Final = "read_messages"
 SEND: Final = "send_message"
 DEFAULT_LIMIT: Final = 25
 MAX_LIMIT: Final = 500
+_NAME_LENGTH: Final = 40
+_DIGEST_LENGTH: Final = 12
 _NOBODY: Final = "operator@localhost"
 
 _Work = Callable[["_Mailbox", Mapping[str, Any], Caller], dict[str, Any]]
@@ -101,29 +106,36 @@ class _Mailbox:
             return None
 
     def folder(self, key: str) -> Path | None:
-        """A folder that spec.json names, relative to the data folder. Only who runs the program, not the repository,
-        may name one elsewhere."""
+        """A folder that spec.json names, below that of the repository. Only who runs the program, not the repository,
+        may name one elsewhere, then relative to the data folder."""
         chosen = self.setting(key)
         if chosen is None:
             return None
         is_operators = chosen != self.connection.spec.get(key)
-        folder = (self.data / Path(chosen).expanduser()).resolve()
-        if not is_operators and not folder.is_relative_to(self.data.resolve()):
+        folder = ((self.data if is_operators else self.home) / Path(chosen).expanduser()).resolve()
+        if not is_operators and not folder.is_relative_to(self.home.resolve()):
             raise _Failed(
                 "folder_refused",
-                f"{self.connection.folder}/spec.json [{key}]: {chosen} lies outside of the data folder. Write "
+                f"{self.connection.folder}/spec.json [{key}]: {chosen} lies outside of {self.home}. Write "
                 "env:NAME, and set that variable to the folder.",
             )
         return folder
 
     @property
     def home(self) -> Path:
-        return self.data / "mail" / self.connection.name
+        """A folder of this repository alone: another one may have a connection of the same name."""
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", self.root.name)[:_NAME_LENGTH].strip("-")
+        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:_DIGEST_LENGTH]
+        return self.data / "mail" / f"{name}-{digest}"
+
+    @property
+    def own(self) -> Path:
+        return self.home / self.connection.name
 
     def inbox(self) -> Path:
         named = self.folder("devInboxDir")
         shipped = (self.root / self.connection.folder / "inbox").resolve()
-        places = [named] if named is not None else [self.home / "inbox", shipped]
+        places = [named] if named is not None else [self.own / "inbox", shipped]
         for place in places:
             if place.is_dir() and (place != shipped or place.is_relative_to(self.root.resolve())):
                 return place
@@ -155,7 +167,7 @@ def _read(box: _Mailbox, given: Mapping[str, Any], _: Caller) -> dict[str, Any]:
 def _send(box: _Mailbox, given: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
     """``{"message_id", "thread_id"}``."""
     box.check()
-    folder = box.folder("devSinkDir") or box.home / "outbox"
+    folder = box.folder("devSinkDir") or box.own / "outbox"
     to: Any = given["to"]
     mail = Outgoing(
         sender=box.setting("fromAddress") or _NOBODY,

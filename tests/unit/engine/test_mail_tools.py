@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Generator
 from pathlib import Path
@@ -44,6 +45,11 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Generator[Office]:
     office.close()
 
 
+def _home(data: Path, repo: Repo) -> Path:
+    """Where the mail of a repository is kept: of this one alone, and to be recognised."""
+    return data / "mail" / f"{repo.root.name}-{hashlib.sha256(str(repo.root).encode()).hexdigest()[:12]}"
+
+
 def _call(office: Office, tool: str, language: str, params: Any) -> Any:
     return office.run(f"{tool}_{language}", params)["result"]
 
@@ -53,13 +59,13 @@ def _call(office: Office, tool: str, language: str, params: Any) -> Any:
 def test_without_a_mailbox_the_code_says_so_as_a_value(office: Office, language: str) -> None:
     got = _call(office, "read_messages", language, {"query": "label:unread", "limit": 25})
     assert got["code"] == "no_access_token"
-    assert str(Path("mail") / "gmail" / "inbox") in got["error"]
+    assert str(_home(office.data, office.repo) / "gmail" / "inbox") in got["error"]
 
 
 @LANGUAGES
 @pytest.mark.usefixtures("unset")
 def test_a_message_is_sent_once_into_the_outbox_of_the_data_folder(office: Office, language: str) -> None:
-    outbox = office.data / "mail" / "gmail" / "outbox"
+    outbox = _home(office.data, office.repo) / "gmail" / "outbox"
     before = set(outbox.glob("*")) if outbox.is_dir() else set[Path]()
     got = _call(office, "send_message", language, MAIL)
     (new,) = set(outbox.glob("*")) - before
@@ -112,6 +118,31 @@ def test_what_cannot_be_sent_is_a_value_with_a_code(office: Office) -> None:
     got = _call(office, "send_message", "ts", {**MAIL, "to": ["nobody"]})
     assert got["code"] == "invalid_message"
     assert "ann@example.com" in got["error"]
+
+
+@LANGUAGES
+@pytest.mark.usefixtures("unset")
+def test_no_repository_reads_the_mail_of_another(tmp_path: Path, language: str) -> None:
+    """Of two with the same name and connection, in one data folder; naming the folder of the other helps nobody."""
+    data = tmp_path / "data"
+    for number, spec in enumerate(({}, {}, {"devInboxDir": "../", "devSinkDir": str(data)})):
+        repo = Repo(tmp_path / str(number) / "desk")
+        repo.file("connections/gmail/spec.json", {"protocol": "gmail", **spec})
+        for tool in ("read_messages", "send_message"):
+            repo.durable(f"{tool}_ts", ts=f"return await ctx.callTool('{tool}', params);", tools=(tool,))
+            repo.durable(f"{tool}_py", py=f"return await ctx.call_tool('{tool}', params)", tools=(tool,))
+        office = Office(repo, data)
+        try:
+            if number == 0:
+                inbox = _home(data, repo) / "gmail" / "inbox"
+                inbox.mkdir(parents=True)
+                (inbox / "m.json").write_text('{"from": "x@y.z", "subject": "secret"}')
+                assert _call(office, "read_messages", language, {})["total"] == 1
+            else:
+                expected = "folder_refused" if spec else "no_access_token"
+                assert _call(office, "read_messages", language, {})["code"] == expected
+        finally:
+            office.close()
 
 
 @pytest.mark.usefixtures("unset")
