@@ -137,8 +137,6 @@ class Agent:
     max_depth: int | None = None
     """How many levels of subagents its own may be deep, at most."""
     model_tier: Literal["default", "simple", "advanced"] = "default"
-    target_output_min: int = 200
-    target_output_max: int = 400
 
     def without(self, entries: Set[tuple[str, str]]) -> Agent:
         """The agent without some entries, given as list and name, and without the tools of stores, connections and

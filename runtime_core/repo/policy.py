@@ -33,7 +33,6 @@ class Endpoint:
     tier: Tier = "allow"
     is_read: bool = False
     reason: str | None = None
-    returns: tuple[str, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
 
 
@@ -45,7 +44,6 @@ class FieldRestriction:
     entity: str
     field: str
     policy: Literal["never_retrieve", "retrieve_but_redact", "role_gated"]
-    sensitivity: str | None = None
     reason: str | None = None
 
 

@@ -134,7 +134,6 @@ def _endpoint(method: str, path: str, given: EndpointEntry, confirms: Tier) -> E
         tier,
         given.intent == "read",
         given.reason,
-        tuple(given.returns),
         tuple(Threshold(one.field, one.above, one.escalate) for one in given.thresholds),
     )
 
@@ -144,7 +143,6 @@ def _restriction(given: RestrictionEntry) -> FieldRestriction:
         given.entity,
         given.field,
         given.policy,
-        given.sensitivity,
         given.reason,
     )
 

@@ -117,7 +117,6 @@ def test_all_keys(repository: Repository) -> None:
         ("docs",),
     )
     assert (agent.max_depth, agent.model_tier) == (3, "simple")
-    assert (agent.target_output_min, agent.target_output_max) == (50, 2000)
 
 
 @pytest.mark.parametrize(

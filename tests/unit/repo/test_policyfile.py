@@ -51,14 +51,13 @@ def test_a_whole_policy(tmp_path: Path) -> None:
             "/shipments",
             "confirm",
             reason="Creates a shipment",
-            returns=("Shipment",),
             thresholds=(Threshold("body.value_eur", Decimal(5000), "review"),),
         ),
         "delete /shipments/{id}": Endpoint("DELETE", "/shipments/{id}", "never"),
-        "POST /search": Endpoint("POST", "/search", is_read=True, returns=("Hit",)),
+        "POST /search": Endpoint("POST", "/search", is_read=True),
     }
     assert policy.restrictions == (
-        FieldRestriction("Shipper", "tax_id", "never_retrieve", sensitivity="pii"),
+        FieldRestriction("Shipper", "tax_id", "never_retrieve"),
         FieldRestriction("Shipper", "rate", "role_gated"),
     )
 
