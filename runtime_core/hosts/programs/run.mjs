@@ -192,10 +192,16 @@ export class Run {
   read(path) {
     if (this.dead) return never();
     if (this.aborted) return Promise.reject(cancelled());
+    let text;
+    try {
+      text = String(path).toWellFormed();
+    } catch (error) {
+      return Promise.reject(error);
+    }
     const id = this.readCount++;
     return new Promise((resolve, reject) => {
       this.reads.set(id, { resolve, reject });
-      this.send({ t: 'read', run: this.id, id, path: String(path).toWellFormed() });
+      this.send({ t: 'read', run: this.id, id, path: text });
     });
   }
 
@@ -289,8 +295,10 @@ export class Run {
   }
 
   note(kind, value) {
+    if (this.dead) return;
+    const text = toJson(value); // also in a replay: what cannot be written has to fail there as well
     const n = this.notes++;
-    if (!this.replaying && !this.dead && !this.dry) this.send({ t: 'note', run: this.id, n, kind, value: toJson(value) });
+    if (!this.replaying && !this.dry) this.send({ t: 'note', run: this.id, n, kind, value: text });
   }
 
   /** The first record whose call the handler never made, when it has ended. */

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from .turns import Turns, current_run, in_step
-from .values import CallError, CompositeCallError, TooLarge, Writer, digest, error_in, error_out, to_json
+from .values import CallError, CompositeCallError, TooLarge, Writer, digest, error_in, error_out, to_json, well_formed
 
 Message = dict[str, Any]
 
@@ -204,17 +204,21 @@ class Run:
             return future
         if self.is_aborted:
             raise self._cancelled()
+        text = well_formed(str(path))
         number = self._read_count
         self._read_count += 1
         self._reads[number] = future
-        self._port.send({"t": "read", "run": self.id, "id": number, "path": str(path)})
+        self._port.send({"t": "read", "run": self.id, "id": number, "path": text})
         return future
 
     def note(self, kind: str, value: Any) -> None:
+        if self.is_dead:
+            return
+        text = to_json(value)  # also in a replay: what cannot be written has to fail there as well
         number = self._notes
         self._notes += 1
-        if not (self.is_replaying or self.is_dead or self._is_dry):
-            self._port.send({"t": "note", "run": self.id, "n": number, "kind": kind, "value": to_json(value)})
+        if not (self.is_replaying or self._is_dry):
+            self._port.send({"t": "note", "run": self.id, "n": number, "kind": kind, "value": text})
 
     def enter_turn(self) -> None:
         """Says beforehand whose code runs outside of the turn of a message, in case it never comes back."""
