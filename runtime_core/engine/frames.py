@@ -382,6 +382,8 @@ class DurableFrame:
             self._owner.on_returned(self, value)
 
     def failed(self, failure: HandlerFailure) -> None:
+        if failure.code == "deadline":
+            self._is_aborted = True
         if not self._closed:
             self._owner.on_failed(self, failure)
 

@@ -152,7 +152,9 @@ class Divergence:
 
 
 class LegEvents(Protocol):
-    """What a leg tells the engine. After ``returned``, ``failed`` or ``diverged`` nothing more comes."""
+    """What a leg tells the engine. After ``returned``, ``failed`` or ``diverged`` nothing more comes, but for what a
+    handler prints while it cleans up, as it may after ``failed`` with ``deadline``.
+    """
 
     def called(self, call: HandlerCall) -> None: ...
     def noted(self, kind: NoteKind, value: Any) -> None: ...
@@ -190,7 +192,7 @@ class Leg(Protocol):
         ...
 
     def drop(self) -> None:
-        """Forget the leg without the handler noticing: a pause. No more events."""
+        """Forget the leg without the handler noticing: a pause. No more events. One that is aborted has its grace."""
         ...
 
 

@@ -13,6 +13,18 @@ PROGRESS_S: Final = 15 * 60
 ABORT_S: Final = 5.0
 
 
+class _Leftover:
+    """Implements `LegEvents` for a handler whose call has failed: what it prints while it cleans up is still noted."""
+
+    def __init__(self, events: LegEvents) -> None:
+        self.noted = events.noted
+
+    def ignore(self, *_: object, **__: object) -> None:
+        pass
+
+    called = returned = failed = diverged = given_up = replayed = settled = ignore
+
+
 class HostLeg:
     """Implements `Leg`. ``send`` puts a message on the way to the process, ``ended`` is called once, at the end."""
 
@@ -76,7 +88,7 @@ class HostLeg:
             self._forward({"t": "abort", "run": self.number, "reason": reason})
 
     def drop(self) -> None:
-        if not self._is_over:
+        if not self._is_over and self._abort_reason is None:  # what is aborted has a moment to clean up
             self._forward({"t": "drop", "run": self.number})
             self._end()
 
@@ -159,7 +171,9 @@ class HostLeg:
         self._progress_at = self._clock()
 
     def check(self, loading: Set[str]) -> bool:
-        """End the leg if its time is up (decision 25); whether that was so. ``loading``: entries being loaded."""
+        """Fail the call if its time is up (decision 25), and end the leg after a moment for it to clean up; whether
+        either was so. ``loading``: entries being loaded.
+        """
         now = self._clock()
         used = self._used + (now - self._counting_since if self._counting_since is not None else 0.0)
         if self._abort_reason is not None:
@@ -169,10 +183,21 @@ class HostLeg:
             limit = f"{self.job.timeout_s:g} s"
             is_loading = self.job.entry in loading
             late = f"was still being loaded after {limit}" if is_loading else f"did not finish within {limit}"
-            self._give_up("deadline", f"{self.job.entry} {late}, not counting its calls.")
+            self._run_out(f"{self.job.entry} {late}, not counting its calls.", has_begun=not is_loading)
         elif now - self._progress_at >= PROGRESS_S:
-            self._give_up("deadline", f"{self.job.entry} made no progress for {PROGRESS_S // 60} minutes.")
-        return self._is_over
+            self._run_out(f"{self.job.entry} made no progress for {PROGRESS_S // 60} minutes.")
+        else:
+            return False
+        return self._is_over or self._abort_at == now
+
+    def _run_out(self, message: str, *, has_begun: bool = True) -> None:
+        """The call fails at once; the handler gets ``ctx.signal``, and nothing it does counts any more."""
+        if not has_begun:
+            self._give_up("deadline", message)
+            return
+        events, self._events = self._events, _Leftover(self._events)
+        self.abort(message)
+        events.failed(HandlerFailure("Error", message, "deadline"))
 
     def _give_up(self, code: str, message: str) -> None:
         self._forward({"t": "drop", "run": self.number})

@@ -184,6 +184,8 @@ async function perform(run, message) {
   try {
     const work = workOf(await load(message.entry), message);
     run.loading = false;
+    if (run.dead) return;
+    run.controller.signal.throwIfAborted();
     if (!run.isFresh) run.enterTurn();
     run.stir();
     const value = await work(message.form === 'hook' ? hookContext(run, message) : makeContext(run, message));

@@ -63,6 +63,45 @@ def test_a_running_run_is_cancelled_and_its_handlers_get_the_signal(tmp_path: Pa
     play(story())
 
 
+LATE: Final[dict[str, dict[str, str]]] = {
+    "typescript": {
+        "ts": """
+await new Promise(r => ctx.signal.addEventListener('abort', r));
+ctx.log('cleaned up');
+return 'late';
+"""
+    },
+    "python": {
+        "py": """
+await ctx.signal.wait()
+ctx.log('cleaned up')
+return 'late'
+"""
+    },
+}
+
+
+@pytest.mark.parametrize("language", LATE)
+@pytest.mark.parametrize("asked", ["alone", "nested", "inline"])
+def test_a_handler_whose_time_is_up_fails_at_once_and_may_clean_up(tmp_path: Path, language: str, asked: str) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("alone", timeout=400, **LATE[language])
+    repo.tool("inline", timeout=400, **LATE[language])
+    repo.durable("nested", ts="return await ctx.callTool('alone', {});", tools=("alone",))
+    log = tmp_path / "data" / "logs" / "handlers.log"
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            reply = await desk.run(asked)
+            assert reply["outcome"]["kind"] == "failed"
+            assert "did not finish within 0.4 s" in str(reply)
+            while not (log.exists() and "cleaned up" in log.read_text()):
+                await desk.runtime.pending(who="ann")
+            assert (await desk.run("inline"))["outcome"]["kind"] == "failed"
+
+    play(story())
+
+
 CLEANING: Final[dict[str, dict[str, str]]] = {
     "typescript": {
         "ts": """

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from runtime_core.hosts import leg
+from runtime_core.hosts.base import HandlerFailure
 from runtime_core.hosts.supervisor import HandlerHosts
 from tests.unit.hosts.conftest import Bench, same
 from tests.unit.hosts.driver import RunDriver, entry, nothing, until, write_tools
@@ -278,6 +279,93 @@ def test_an_aborted_run_may_clean_up_and_is_dropped_after_a_while(
     assert driver.notes_of("log") == ["ready", "cancelled", "heard", "again cancelled"]
     assert (took >= 1) == ignore
     assert bench.is_alive(language)
+
+
+WAITING = {
+    "for the signal": same(
+        "export default async (p, ctx) => { ctx.log('ready');"
+        " await new Promise((r) => ctx.signal.addEventListener('abort', r));"
+        " ctx.log('heard ' + ctx.signal.aborted); await null; ctx.log('cleaned up'); return 'late' }",
+        "import asyncio\nasync def handler(p, ctx):\n    ctx.log('ready')\n    await ctx.signal.wait()\n"
+        "    ctx.log(f'heard {str(ctx.signal.aborted).lower()}')\n    await asyncio.sleep(0)\n"
+        "    ctx.log('cleaned up')\n    return 'late'",
+    ),
+    "for the signal beside something else": same(
+        "export default async (p, ctx) => { ctx.log('ready');"
+        " await Promise.race([new Promise((r) => ctx.signal.addEventListener('abort', r)), new Promise(() => {})]);"
+        " ctx.log('heard ' + ctx.signal.aborted); await null; ctx.log('cleaned up'); return 'late' }",
+        "import asyncio\nasync def handler(p, ctx):\n    ctx.log('ready')\n"
+        "    heard = asyncio.ensure_future(ctx.signal.wait())\n"
+        "    await asyncio.wait([heard, asyncio.Future()], return_when=asyncio.FIRST_COMPLETED)\n"
+        "    ctx.log(f'heard {str(ctx.signal.aborted).lower()}')\n    await asyncio.sleep(0)\n"
+        "    ctx.log('cleaned up')\n    return 'late'",
+    ),
+    "with a listener": same(
+        "export default async (p, ctx) => { ctx.log('ready'); await new Promise((_, no) => {"
+        " ctx.signal.addEventListener('abort', () => { ctx.log('heard ' + ctx.signal.aborted); no(ctx.signal.reason) }) })"
+        ".finally(() => ctx.log('cleaned up')) }",
+        "import asyncio\nasync def handler(p, ctx):\n    async def listen():\n        await ctx.signal.wait()\n"
+        "        ctx.log(f'heard {str(ctx.signal.aborted).lower()}')\n"
+        "    listening = asyncio.ensure_future(listen())\n    ctx.log('ready')\n"
+        "    try: await asyncio.Future()\n    finally: ctx.log('cleaned up')",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", WAITING)
+@pytest.mark.parametrize("end", ["deadline", "cancelled"])
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_handler_hears_of_its_end_and_cleans_up(
+    bench: Bench, language: str, how: str, end: str, durable: bool
+) -> None:
+    late = end == "deadline"
+    driver = bench.driver(language, WAITING[how][language], durable=durable, timeout_s=0.4 if late else 20)
+
+    async def run() -> HandlerFailure | None:
+        running = asyncio.create_task(driver.leg())
+        await until(lambda: driver.notes_of("log") == ["ready"])
+        if not late:
+            assert driver.current is not None
+            driver.current.abort("the operator said so")
+        failure = (await running).failure
+        await until(lambda: len(driver.notes_of("log")) == 3)
+        return failure
+
+    failure = bench.wait(run())
+    assert failure is not None
+    assert failure.code == end
+    assert driver.notes_of("log") == ["ready", "heard true", "cleaned up"]
+    assert bench.is_alive(language)
+
+
+NEVER_CLEAN = same(
+    "export default async (p, ctx) => { ctx.signal.addEventListener('abort', () => {"
+    " ctx.callTool('t', {}).catch((e) => ctx.log(e.code)); }); await new Promise(() => {}) }",
+    "import asyncio\nasync def handler(p, ctx):\n    try: await asyncio.Future()\n    except asyncio.CancelledError:\n"
+    "        try: await ctx.call_tool('t', {})\n        except Exception as e: ctx.log(e.code)\n"
+    "        await asyncio.Future()",
+)
+
+
+def test_a_handler_whose_time_is_up_calls_nothing_and_is_dropped_in_the_end(
+    tmp_path: Path, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leg, "ABORT_S", 0.5)
+    repo = write_tools(tmp_path / "repo", {f"t.{language}": NEVER_CLEAN[language]})
+
+    async def story() -> RunDriver:
+        hosts = HandlerHosts(tmp_path / "cache")
+        driver = RunDriver(hosts, repo, entry(f"t.{language}"), durable=False, timeout_s=0.4)
+        failure = (await driver.leg()).failure
+        assert failure is not None
+        assert failure.code == "deadline"
+        await until(lambda: driver.notes_of("log") == ["cancelled"])
+        await hosts.retire(repo)
+        await until(lambda: not hosts.processes)  # which end with their last handler
+        await hosts.close()
+        return driver
+
+    assert asyncio.run(story()).calls == []
 
 
 MEMORY = [

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from .turns import Turns, current_run, in_step
 from .values import CallError, CompositeCallError, TooLarge, Writer, digest, error_in, error_out, to_json, well_formed
@@ -42,9 +42,17 @@ class Phase(enum.Enum):
 
 
 class Signal(asyncio.Event):
-    """``ctx.signal``: set when the run is cancelled."""
+    """``ctx.signal``: set when the run is cancelled or the time of the handler is up."""
 
     reason: str | None = None
+    listeners = 0
+
+    async def wait(self) -> Literal[True]:
+        self.listeners += 1
+        try:
+            return await super().wait()
+        finally:
+            self.listeners -= 1
 
     @property
     def aborted(self) -> bool:
@@ -387,9 +395,30 @@ class Run:
         self._phase = Phase.LIVE
         self._held = []
         self.signal.reason = reason
+        waits_for = self._waits_for
+        is_heard = self.signal.listeners > 0
         self.signal.set()
-        if self.task is not None:
-            self.task.cancel(reason)
+        if is_heard:
+            self._port.turns.then(partial(self._break_off, waits_for))
+        else:
+            self._break_off(waits_for)
+
+    def _break_off(self, waits_for: object) -> None:
+        """Cancel a handler that ``ctx.signal`` did not wake, and fail every call that is still open."""
+        if self.is_dead:
+            return
+        if self.task is not None and self._waits_for is waits_for:
+            self.task.cancel(self.signal.reason)
+        for call in [*self._pending.values(), *self._reads.values()]:
+            if not call.done():
+                call.set_exception(self._cancelled())
+                call.exception()  # nobody may be waiting for it
+        self._pending.clear()
+        self._reads.clear()
+
+    @property
+    def _waits_for(self) -> object:
+        return getattr(self.task, "_fut_waiter", None)
 
     def end(self) -> None:
         """From here on the handler gets nothing any more. Its frames are kept: no ``finally`` of it may run."""
