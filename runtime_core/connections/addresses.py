@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, cast
-from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, unquote, unquote_plus, urlencode, urlsplit
 
 from runtime_core.wire.json import dumps
 
@@ -40,15 +41,19 @@ def base_of(url: str) -> SplitResult:
     return parts
 
 
-def address(base: SplitResult, endpoint: str, params: Mapping[str, Any]) -> str:
-    """The URL of ``endpoint`` (path below the base, maybe with a query) with ``params`` added to its query.
+def address(
+    base: SplitResult, endpoint: str, params: Mapping[str, Any], own: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """The URL of ``endpoint`` (path below the base, maybe with a query) with ``params`` added to its query, and with
+    ``own`` in place of whatever has the same names.
 
     What is percent-encoded stays so. Raises `AddressRefused`.
     """
     _check_endpoint(endpoint)
     path, _, query = endpoint.partition("?")
     try:
-        queries = [base.query, _quoted(query, _KEPT_IN_QUERY), encoded(params)]
+        given = "&".join([base.query, _quoted(query, _KEPT_IN_QUERY), encoded(params)])
+        queries = [*without(given, own).split("&"), encoded(own)]
         path = below(base.path, _quoted(path, _KEPT_IN_PATH))
     except UnicodeEncodeError:
         raise AddressRefused("the endpoint or its params contain half of a surrogate pair") from None
@@ -58,6 +63,12 @@ def address(base: SplitResult, endpoint: str, params: Mapping[str, Any]) -> str:
 
 def below(base: str, path: str) -> str:
     return (base or "/") if path == "" else f"{base.rstrip('/')}/{path.removeprefix('/')}"
+
+
+def without(query: str, names: Iterable[str]) -> str:
+    """A query without the parameters of these names, however they are encoded; a server may not tell cases apart."""
+    taken = {name.casefold() for name in names}
+    return "&".join(part for part in query.split("&") if unquote_plus(part.partition("=")[0]).casefold() not in taken)
 
 
 def encoded(params: Mapping[str, Any]) -> str:

@@ -26,6 +26,8 @@ _SMALL: Final = 100_000
 """Characters of a body that are read at once; a larger one does not hold up the loop."""
 _FORM: Final = "application/x-www-form-urlencoded"
 _OURS: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
+_ELSEWHERE: Final = re.compile(r"x-(original|rewrite|override)-(url|uri|path|host)|x-host|x-real-ip|(x-)?forwarded.*")
+"""Headers by which servers take a request for one to another address or from somebody else; spec.json may set them."""
 _NO_HEADER_VALUE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -90,9 +92,13 @@ class Connections:
     def complete(self, connection: Connection, request: Request, sender: Sender) -> Request:
         """The request as `send` sends it, but for address and credentials. Raises `RequestFailed`."""
         try:
-            return injected(request, Settings(connection, self._secrets, sender.scope), sender.context)
+            request = injected(request, Settings(connection, self._secrets, sender.scope), sender.context)
         except Unusable as error:
             raise _unavailable(connection, error) from None
+        for name in request.headers:
+            if _ELSEWHERE.fullmatch(name.strip().lower().replace("_", "-")):
+                raise _refused(f"the header {name!r} cannot be set with a request, only in the spec.json")
+        return request
 
     async def send(self, connection: Connection, request: Request, sender: Sender) -> Reply:
         """Send a request with the credentials of a connection. Raises `RequestFailed`."""
@@ -219,7 +225,7 @@ def _prepared(
     except AddressRefused as error:
         raise settings.wrong("baseUrl", f"{error}.") from None
     try:
-        url = address(base, request.endpoint, {**request.params, **access.query})
+        url = address(base, request.endpoint, request.params, access.query)
     except AddressRefused as error:
         raise _refused(f"{error}") from None
     headers = _headers(access.headers, request.headers, access.credentials)
@@ -249,7 +255,7 @@ def _headers(*layers: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for layer in layers:
         for name, value in layer.items():
-            if not _HEADER_NAME.fullmatch(name) or name.lower() in _OURS:
+            if not _HEADER_NAME.fullmatch(name) or name.lower().replace("_", "-") in _OURS:
                 raise _refused(f"the header {name!r} cannot be set")
             if _NO_HEADER_VALUE.search(value):
                 raise _refused(f"the value of the header {name!r} contains a line break or another control character")

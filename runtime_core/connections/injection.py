@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 from urllib.parse import quote
 
+from runtime_core.connections.addresses import without
 from runtime_core.connections.credentials import Settings
 from runtime_core.connections.request import Request
 from runtime_core.wire.json import JsonText, dumps, loads
@@ -42,7 +43,7 @@ def injected(request: Request, settings: Settings, context: JsonText | None) -> 
             others = {name: text for name, text in request.headers.items() if name.lower() != one.name.lower()}
             request = replace(request, headers={**others, one.name: one.text})
         elif one.place == "query":
-            request = replace(request, params={**request.params, one.name: one.text})
+            request = _into_query(request, one)
         else:
             request = replace(request, endpoint=_into_path(request.endpoint, settings, one))
     return request
@@ -85,6 +86,12 @@ def _values(settings: Settings, context: JsonText | None) -> Iterator[_Value]:
                 f"the context of the run lacks {entry!r}, and nothing is sent without it. "
                 "Start the run with it (--context).",
             )
+
+
+def _into_query(request: Request, one: _Value) -> Request:
+    path, mark, query = request.endpoint.partition("?")
+    others = {name: value for name, value in request.params.items() if name.casefold() != one.name.casefold()}
+    return replace(request, endpoint=f"{path}{mark}{without(query, [one.name])}", params={**others, one.name: one.text})
 
 
 def _into_body(request: Request, settings: Settings, one: _Value) -> Request:

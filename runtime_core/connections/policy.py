@@ -89,13 +89,18 @@ def restricted(policy: Policy, text: JsonText) -> tuple[JsonText, Sequence[str]]
 
 def _methods(request: Request) -> frozenset[str]:
     """The methods a server may take the request for: some take another one from a header, the query or the body."""
-    named = [value for name, value in request.headers.items() if name.strip().lower() in _OVERRIDES]
+    named = [value for name, value in request.headers.items() if _header(name) in _OVERRIDES]
     fields = [*request.params.items(), *_in_endpoint(request.endpoint), *_fields(request.data)]
     named += [value for name, value in fields if _plain(name).partition("[")[0] in (_METHOD_FIELD, *_OVERRIDES)]
     found = {request.method.strip().upper(), *(word for value in named for word in _words(value))}
     if isinstance(request.data, str) and _NAMES_METHOD.search(_decoded(request.data)):
         found |= _words(request.data) & {*METHODS}  # whatever the text is: JSON, a form, parts of one
     return frozenset(found)
+
+
+def _header(name: str) -> str:
+    """As servers that keep headers in variables read it."""
+    return name.strip().lower().replace("_", "-")
 
 
 def _fields(data: object) -> Iterator[tuple[str, object]]:

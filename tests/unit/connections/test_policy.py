@@ -120,6 +120,7 @@ def test_no_spelling_of_a_method_dodges_never(method: str) -> None:
     "request_",
     [
         {"headers": {"X-HTTP-Method-Override": "DELETE"}},
+        {"headers": {"X_HTTP_Method_Override": "DELETE"}},
         {"params": {"_method": "delete"}},
         {"data": {"_METHOD": "DELETE"}},
         {"headers": {"X-Http-Method": "GET, DELETE"}},
