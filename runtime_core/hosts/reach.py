@@ -19,14 +19,15 @@ PIECES: Final = 1000
 def closed_paths(source: Source) -> list[str]:
     """Environment files among the code, and links to what handlers may not read.
 
-    Raises `HostUnavailable` for a link that leads out of the repository, and for any link in a copy of its code.
+    Raises `HostUnavailable` for a link that leads out of the repository and is none of installed packages, and for any
+    link in a copy of its code.
     """
     granted = [os.path.realpath(path) for path in code_paths(source)]
     found: list[str] = []
     for top in code_paths(source):
         for path, is_link in _below(top):
             target = os.path.realpath(path) if is_link else path
-            if is_link:
+            if is_link and "node_modules" not in Path(os.path.relpath(path, Path(top).parent)).parts[:-1]:
                 _check_link(source, path, target)
             if _is_secret(path) or _is_secret(target) or (is_link and not _is_below(target, granted)):
                 found.append(path)

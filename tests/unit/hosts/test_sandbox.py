@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from runtime_core.hosts import reach, sandbox
 from runtime_core.hosts.base import HostUnavailable
 from runtime_core.hosts.sandbox import boxed, filters_calls, landlock_version
 from runtime_core.hosts.supervisor import HandlerHosts
@@ -352,6 +353,35 @@ def test_a_link_that_appears_while_a_process_runs_is_not_followed(bench: Bench, 
         assert bench.inline(language, source, {"name": str(link)}).failure is not None
     finally:
         link.unlink()
+
+
+@pytest.mark.parametrize("has_kernel", [True, False], ids=["kernel", "no kernel"])
+def test_a_link_out_of_installed_packages_stops_nothing_and_leads_nowhere(
+    tmp_path: Path, language: str, monkeypatch: pytest.MonkeyPatch, has_kernel: bool
+) -> None:
+    """Packages of a workspace are such links."""
+    if not has_kernel:
+        monkeypatch.setattr(sandbox, "landlock_version", lambda: 0)
+        monkeypatch.setattr(reach, "landlock_version", lambda: 0)
+    source = {
+        "ts": "import fs from 'node:fs'; export default async (p) => fs.readFileSync(p.name, 'utf8')",
+        "py": "async def handler(p, c): return open(p['name']).read()",
+    }[language]
+    bench = Bench(tmp_path)
+    secret = tmp_path / "outside" / "secret.txt"
+    secret.parent.mkdir()
+    secret.write_text("secret")
+    packages = bench.root / "node_modules"
+    (packages / "pkg").mkdir(parents=True)
+    (packages / "pkg" / "words.txt").write_text("words")
+    (packages / "shared").symlink_to(secret.parent)
+    (packages / "file").symlink_to(secret)
+    try:
+        assert bench.inline(language, source, {"name": str(packages / "pkg/words.txt")}).result == "words"
+        for name in ("shared/secret.txt", "file"):
+            assert bench.inline(language, source, {"name": str(packages / name)}).failure is not None
+    finally:
+        bench.close()
 
 
 LINKS = {

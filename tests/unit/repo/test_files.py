@@ -14,7 +14,7 @@ from runtime_core.repo.revision import FILE_LIMIT, TooLarge, code_files, revisio
 from runtime_core.repo.versions import Versions
 from tests.unit.repo.building import Repository
 
-BROKEN_LINKS = ["amodal/_lib/data.json", "amodal/tools/ship/extra", "node_modules/thing", "data.txt", "src/x"]
+BROKEN_LINKS = ["amodal/_lib/data.json", "amodal/tools/ship/extra", "agents/x", "tools", "package.json", "node_modules"]
 
 
 @pytest.mark.parametrize("name", BROKEN_LINKS)
@@ -33,8 +33,26 @@ def test_a_link_that_leaves_the_repository_is_refused_by_name(tmp_path: Path, na
 def test_a_link_to_a_sibling_folder_with_the_same_beginning_leaves(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "desk")
     (tmp_path / "desk-secrets").mkdir()
-    (repository.root / "data").symlink_to("../desk-secrets")
-    assert repository.only_error().file == "data"
+    (repository.root / "hooks").symlink_to("../desk-secrets")
+    assert repository.only_error().file == "hooks"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["node_modules/.bin/x", "node_modules/@me/shared", "amodal/tools/ship/node_modules/x", "venv/bin/python", "src/x"],
+)
+def test_a_link_out_of_what_nobody_reads_is_fine(tmp_path: Path, name: str) -> None:
+    """A checkout as developers have them: environments, packages of a workspace, data elsewhere."""
+    repository = Repository(tmp_path / "repository")
+    repository.tool("ship")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_text("x")
+    link = repository.root / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "outside")
+    assert not load_bundle(repository.root).problems
+    (repository.root / "amodal/other").symlink_to(os.path.relpath(link.parent, repository.root / "amodal"))
+    assert repository.only_error().file == f"amodal/other/{link.name}"
 
 
 def test_links_inside_the_repository_and_in_environments_are_fine(tmp_path: Path) -> None:
