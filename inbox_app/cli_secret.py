@@ -29,7 +29,7 @@ def store(name: str, *, as_json: bool) -> int:
     if as_json:
         say_json({"name": name, "stored": True})
     else:
-        say([f"{name} is stored. Repositories that are open see it when they are opened again."])
+        say([f"{name} is stored. Repositories that are open see it within a minute."])
     if name in os.environ:
         complain(f"warning: the environment variable {name} is set too, and goes before what is stored")
     return DONE

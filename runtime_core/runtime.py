@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -191,15 +191,19 @@ class Runtime:
 
         A call that is being executed gets ``grace_s`` seconds to end; one that is cut off has an unknown outcome.
         """
-        await self._executor.stop(grace_s)
-        await self._dry_runs.close()
-        await asyncio.gather(
-            *(part.close() for part in (self._hosts, self._definitions, self._hooks)),
-            *(part.close() for part in (self._connections, self._openapi, self._mcp)),
-        )
-        await self._journal.close()
-        self._handler_log.close()
-        self._lock.release()
+        async with AsyncExitStack() as stack:  # all of it, from the last to the first, whatever one of them raises
+            stack.callback(self._lock.release)
+            stack.callback(self._handler_log.close)
+            stack.push_async_callback(self._journal.close)
+            stack.push_async_callback(self._close_parts)
+            stack.push_async_callback(self._dry_runs.close)
+            stack.push_async_callback(self._executor.stop, grace_s)
+
+    async def _close_parts(self) -> None:
+        parts = (self._hosts, self._definitions, self._hooks, self._connections, self._openapi, self._mcp)
+        for problem in await asyncio.gather(*(part.close() for part in parts), return_exceptions=True):
+            if problem is not None:
+                log.error("a part of the runtime could not be closed", exc_info=problem)
 
     @property
     def executes(self) -> bool:

@@ -19,8 +19,9 @@ SERVICE: Final = "operator-inbox"
 LIMIT_S: Final = 10.0
 _INDEX: Final = "operator-inbox:names"
 """The entry with the names of all others, which no keychain lists by itself."""
-_KEPT_S: Final = 30.0
-_QUIET_S: Final = 30.0
+_KEPT_S: Final = 60.0
+"""How long what it said about a name is not asked for again, also that there is none."""
+_QUIET_S: Final = 60.0
 """How long a keychain that failed is not asked for values: it may show a dialog each time."""
 _NAME: Final = re.compile(r"(?:[^\x00-\x20\x7f/][^\x00-\x1f\x7f]*/)?[A-Za-z_][A-Za-z0-9_.-]*")
 
@@ -42,7 +43,7 @@ class Keychain:
         self._limit_s = limit_s
         self._turn = threading.Lock()
         self._stuck: threading.Thread | None = None
-        self._kept: dict[str, tuple[float, str]] = {}
+        self._kept: dict[str, tuple[float, str | None]] = {}
         self._quiet_until = 0.0
 
     def get(self, name: str) -> str | None:
@@ -62,8 +63,7 @@ class Keychain:
         except KeychainUnavailable:
             self._quiet_until = time.monotonic() + _QUIET_S
             return None
-        if value is not None:
-            self._kept[name] = (time.monotonic(), value)
+        self._kept[name] = (time.monotonic(), value)
         return value
 
     def names(self) -> Sequence[str]:

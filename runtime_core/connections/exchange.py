@@ -6,11 +6,12 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final, cast
 
-from runtime_core.connections.sending import certificates
+from runtime_core.connections.sending import TooLarge, certificates, read
 from runtime_core.repo.policy import READ_METHODS
 
 if TYPE_CHECKING:
@@ -73,15 +74,18 @@ class Exchanges:
 
     async def close(self) -> None:
         if self._client is not None:
-            await (await self._client).aclose()
+            with suppress(OSError, ValueError):  # one that could not be opened
+                await (await self._client).aclose()
 
     async def _opened(self) -> httpx.AsyncClient:
         if self._client is None:
             self._client = asyncio.create_task(asyncio.to_thread(_new_client), name="open the HTTP client")
+        client = self._client
         try:
-            return await asyncio.shield(self._client)
+            return await asyncio.shield(client)
         except (OSError, ValueError) as error:  # certificates or a proxy that the environment names
-            self._client = None
+            if self._client is client:  # else somebody else who waited for it has opened another one
+                self._client = None
             reason = f"cannot be asked: requests cannot be sent from here ({type(error).__name__})"
             remedy = "Check the environment variables SSL_CERT_FILE and HTTPS_PROXY"
             raise ExchangeFailed("unreachable", f"{reason}. {remedy}", is_sent=False) from None
@@ -131,20 +135,16 @@ async def _read(response: httpx.Response) -> Answer:
         raise ExchangeFailed(
             "unreachable", f"sent an answer in the encoding {unknown[0]!r}, which was not asked for and cannot be read"
         )
-    size, parts = 0, list[bytes]()
-    async for part in response.aiter_bytes():
-        size += len(part)
-        if size > RESPONSE_LIMIT:
-            raise ExchangeFailed(
-                "response-too-large",
-                f"answered with more than {RESPONSE_LIMIT // 1024 // 1024} MB. Ask for less at a time",
-            )
-        parts.append(part)
+    try:
+        body = await read(response, RESPONSE_LIMIT)
+    except TooLarge:
+        size = f"{RESPONSE_LIMIT // 1024 // 1024} MB"
+        raise ExchangeFailed("response-too-large", f"answered with more than {size}. Ask for less at a time") from None
     charset = response.charset_encoding or "utf-8"
     try:
-        text = b"".join(parts).decode(charset, "replace")
+        text = body.decode(charset, "replace")
     except LookupError:
-        text = b"".join(parts).decode("utf-8", "replace")
+        text = body.decode("utf-8", "replace")
     headers = response.headers
     return Answer(
         response.status_code,

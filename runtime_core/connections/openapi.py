@@ -112,6 +112,8 @@ class Document:
                 found = _Reader(self._references, self.version).operation(entry)
             except BadDocument as bad:
                 found = bad
+            except Exception as error:  # noqa: BLE001 - documents hold anything, and the others are left alone
+                found = BadDocument(f"it cannot be understood ({type(error).__name__})")
             self._operations[entry.name] = found
         if isinstance(found, BadDocument):
             raise BadDocument(f"{entry.method} {entry.path} cannot be called: {found}")

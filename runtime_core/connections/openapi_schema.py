@@ -6,6 +6,7 @@ through the whole document and may go round in circles. What an operation needs 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
@@ -132,11 +133,12 @@ def _is_type(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    is_float = isinstance(value, float) and math.isfinite(value)
+    return is_float or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def _is_count(value: Any) -> bool:
-    return _is_number(value) and value >= 0 and value == int(value)
+    return _is_number(value) and value >= 0 and (isinstance(value, int) or value.is_integer())
 
 
 def _is_texts(value: Any) -> bool:

@@ -5,6 +5,24 @@ from __future__ import annotations
 import logging
 import ssl
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import httpx
+
+
+class TooLarge(Exception):  # noqa: N818
+    """A body with more bytes than are read."""
+
+
+async def read(response: httpx.Response, limit: int) -> bytes:
+    """The body of a response that is streamed, unpacked. Raises `TooLarge`, and what httpx raises."""
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > limit:
+            raise TooLarge
+    return bytes(body)
 
 
 @cache

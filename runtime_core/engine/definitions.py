@@ -21,6 +21,7 @@ from runtime_core.wire.json import JsonText
 LOAD_S: Final = 30.0
 """How long the definitions of one repository may take in all."""
 PREDICATE_S: Final = 5.0
+AT_ONCE_S: Final = 0.2
 _ATTEMPTS: Final = 5
 _KEPT: Final = 32
 
@@ -37,6 +38,7 @@ class Definitions:
         self._hosts = hosts
         self._secrets = secrets or EnvironmentSecrets()
         self._known: OrderedDict[tuple[Path, str], _Known] = OrderedDict()
+        self._looking: dict[frozenset[str], asyncio.Future[bool]] = {}
         self._hung: set[tuple[Path, str, str, tuple[str | int, ...]]] = set()
 
     async def load(self, root: Path, code: Path | None = None) -> Bundle:
@@ -53,10 +55,22 @@ class Definitions:
         )
 
     async def has_values_for(self, bundle: Bundle) -> bool:
-        """Whether a name that had no value when the repository was loaded has one now."""
+        """Whether a name that had no value when the repository was loaded has one now.
+
+        A keychain that does not answer at once holds up nobody: what it says counts when this is asked again.
+        """
         if not bundle.unset:
             return False
-        return await asyncio.to_thread(lambda: any(map(self._secrets.get, bundle.unset)))
+        names = frozenset(bundle.unset)
+        looking = self._looking.get(names)
+        if looking is None:
+            looking = asyncio.ensure_future(asyncio.to_thread(lambda: any(map(self._secrets.get, names))))
+            self._looking[names] = looking
+        await asyncio.wait({looking}, timeout=AT_ONCE_S)
+        if not looking.done():
+            return False
+        self._looking.pop(names, None)
+        return looking.result()
 
     async def holds(self, bundle: Bundle, entry: str, condition: Condition, surface: JsonText, note: Note) -> bool:
         """Ask a predicate; one that does not say true or false in time is noted and does not hold."""

@@ -88,7 +88,7 @@ class Gates:
 
     async def stop(self) -> None:
         """Wait until the gates are cancelled whose calls were given up."""
-        await asyncio.gather(*self._leaving)
+        await asyncio.gather(*self._leaving, return_exceptions=True)
 
     async def tidy(self, run_id: str) -> None:
         """Cancel the gates of a run that no call of it waits for any more and that nobody has allowed."""

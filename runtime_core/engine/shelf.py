@@ -130,7 +130,7 @@ class Shelf:
                 "Resume the run on the present code, or cancel it.",
             )
         bundle = self._old.get((root, revision))
-        if bundle is None:
+        if bundle is None or await self._definitions.has_values_for(bundle):
             bundle = await self._definitions.load(root, code)
             self._old[root, revision] = bundle
             if len(self._old) > _OLD_BUNDLES:

@@ -141,8 +141,8 @@ class Dependencies:
             raise installers.InstallationFailed(
                 f"they take {size:,} bytes, of {SIZE_LIMIT:,} at most.", "Ask for fewer or smaller packages."
             )
-        if hasattr(os, "sync"):
-            os.sync()
+        if sys.platform != "win32":
+            _sync(stage)
         try:
             stage.rename(target)
         except OSError:
@@ -155,6 +155,17 @@ class Dependencies:
         with suppress(OSError):
             path.rename(aside)
             shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync(stage: Path) -> None:
+    """Its files are there after a power loss if its name is. Links and folders follow from what they hold."""
+    for entry in stage.rglob("*"):
+        if entry.is_file() and not entry.is_symlink():
+            file = os.open(entry, os.O_RDONLY)
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
 
 
 def _beside(repo: HostRepo, entry: str, name: str) -> tuple[str, Path]:

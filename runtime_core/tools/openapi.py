@@ -20,7 +20,7 @@ from runtime_core.connections.openapi import DISCOVER, PLACES, Document, Entry, 
 from runtime_core.connections.openapi_request import BadParameter, request_of
 from runtime_core.connections.openapi_source import DocumentUnavailable, OpenApiDocuments, source_of, spec_with_server
 from runtime_core.connections.openapi_text import BadDocument
-from runtime_core.connections.policy import judge, restrict
+from runtime_core.connections.policy import judge, restricted
 from runtime_core.connections.request import Request
 from runtime_core.repo.bundle import Bundle, Connection
 from runtime_core.repo.policy import Verdict
@@ -167,7 +167,7 @@ class OpenApiTools:
             raise ToolFailed(str(unavailable), "connection-unavailable") from None
 
     def _reachable(self, document: Document, connection: Connection) -> Connection:
-        spec = spec_with_server(document, connection, self._documents.source(connection))
+        spec = spec_with_server(document, connection, self._documents.known_source(connection) or "")
         return connection if spec is connection.spec else replace(connection, spec=spec)
 
     async def _judge(self, operation: Operation, connection: Connection, params: JsonText, caller: Caller) -> Verdict:
@@ -183,9 +183,9 @@ class OpenApiTools:
         except RequestFailed as failed:
             message = failed.message
             if failed.reply is not None:
-                message = failed.with_answer(_seen(operation, connection, failed.reply.body, caller))
+                message = failed.with_answer(await _seen(operation, connection, failed.reply.body, caller))
             raise ToolFailed(message, failed.code) from None
-        return _seen(operation, connection, reply.data, caller)
+        return await _seen(operation, connection, reply.data, caller)
 
     def _request(self, operation: Operation, connection: Connection, params: JsonText, caller: Caller) -> Request:
         """What is judged, shown and sent. Raises `ToolFailed`."""
@@ -198,14 +198,12 @@ class OpenApiTools:
             raise ToolFailed(failed.message, failed.code) from None
 
 
-def _seen(operation: Operation, connection: Connection, reply: JsonText, caller: Caller) -> JsonText:
+async def _seen(operation: Operation, connection: Connection, reply: JsonText, caller: Caller) -> JsonText:
     """What of a reply a model may see."""
-    if not connection.policy.restrictions:
-        return reply
-    seen, stripped = restrict(connection.policy, loads(reply))
+    seen, stripped = await asyncio.to_thread(restricted, connection.policy, reply)
     if stripped:
         caller.note("log", f"{operation.name}: left out {', '.join(stripped)}")
-    return dumps(seen)
+    return seen
 
 
 def _described(bundle: Bundle) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -104,15 +105,15 @@ class WebTools:
         text = "Read a web page. Gives its text, or what the prompt asks of it."
         return ReadyTool(name, text, _FETCH, "web", _READ, self._fetch, timeout_s=TIMEOUT_S)
 
-    def _google(self, caller: Caller) -> Google:
-        return Google(_settings(caller.bundle) or {}, self._secrets)
+    async def _google(self, caller: Caller) -> Google:
+        return await asyncio.to_thread(Google, _settings(caller.bundle) or {}, self._secrets)
 
     async def _search(self, params: JsonText, caller: Caller) -> JsonText:
         """``{"status": "ok", "content", "source_count"}`` or ``{"status": "error", "content", "retryable"?}``."""
         given = cast("dict[str, Any]", loads(params))
         results = min(int(given.get("max_results") or RESULTS), RESULT_LIMIT)
         try:
-            found = await self._google(caller).search(given["query"], results)
+            found = await (await self._google(caller)).search(given["query"], results)
         except ProviderFailed as failed:
             return _error(str(failed), failed.retryable)
         return dumps({"status": "ok", "content": found.content, "source_count": found.sources})
@@ -139,7 +140,7 @@ class WebTools:
         if reach == "private":
             return _shortened(await fetch_page(url, reach, self._rate.count), caller), False
         try:
-            return await self._google(caller).read(url, prompt), False
+            return await (await self._google(caller)).read(url, prompt), False
         except ProviderFailed as failed:
             reason = str(failed)
         except ToolFailed as failed:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, cast
 from urllib.parse import quote, urlsplit
 
 from runtime_core.connections.secrets import NotSet, Secrets, looked_up
-from runtime_core.connections.sending import certificates
+from runtime_core.connections.sending import TooLarge, certificates, read
 from runtime_core.tools.base import ToolFailed
 from runtime_core.tools.web_addresses import AddressRefused
 from runtime_core.tools.web_tokens import TOKEN_BYTES, TOKENS, cut
@@ -45,7 +45,10 @@ class Found:
 
 
 class Google:
-    """The provider of one repository, as its ``webTools`` say. Raises `ToolFailed` if they are wrong."""
+    """The provider of one repository, as its ``webTools`` say; made in a thread, as a keychain may have to be asked.
+
+    Raises `ToolFailed` if they are wrong.
+    """
 
     def __init__(self, settings: Mapping[str, Any], secrets: Secrets) -> None:
         self._model = _text(settings, "model") or MODEL
@@ -86,29 +89,27 @@ class Google:
             raise ProviderFailed(f"Google gave no answer ({reason}). Ask otherwise.")
         return candidates[0]
 
-    async def _post(self, body: str) -> tuple[int, Mapping[str, Any]]:
+    async def _post(self, question: str) -> tuple[int, Mapping[str, Any]]:
         import httpx
 
         url = f"{self._base}/v1beta/models/{quote(self._model.removeprefix('models/'), safe='')}:generateContent"
         headers = {"x-goog-api-key": self._key, "content-type": "application/json"}
-        received = bytearray()
         try:
             trusted = await asyncio.to_thread(certificates)
             async with (
                 asyncio.timeout(TIMEOUT_S),
                 httpx.AsyncClient(verify=trusted, timeout=TIMEOUT_S, trust_env=not self._is_here) as client,
-                client.stream("POST", url, content=body, headers=headers) as response,
+                client.stream("POST", url, content=question, headers=headers) as response,
             ):
-                async for piece in response.aiter_bytes():
-                    received += piece
-                    if len(received) > ANSWER_LIMIT:
-                        raise ToolFailed(f"{self._base} answered with more than {ANSWER_LIMIT:,} bytes.")
+                body = await read(response, ANSWER_LIMIT)
+        except TooLarge:
+            raise ToolFailed(f"{self._base} answered with more than {ANSWER_LIMIT:,} bytes.") from None
         except TimeoutError:
             raise ToolFailed(f"{self._base} did not answer within {TIMEOUT_S:g} s.") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             reason = self._clean(str(error)) or type(error).__name__
             raise ToolFailed(f"{self._base} could not be asked: {reason}.") from None
-        return response.status_code, self._parsed(response.status_code, bytes(received))
+        return response.status_code, self._parsed(response.status_code, body)
 
     def _parsed(self, status: int, body: bytes) -> Mapping[str, Any]:
         try:

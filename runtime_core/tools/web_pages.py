@@ -10,7 +10,7 @@ from email.message import Message
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-from runtime_core.connections.sending import certificates
+from runtime_core.connections.sending import TooLarge, certificates, read
 from runtime_core.tools.web_addresses import AddressRefused, AddressUnknown, Reach, Target, checked_host, locate
 from runtime_core.tools.web_text import HTML, NoText, page_text
 
@@ -157,12 +157,11 @@ async def _read(url: httpx.URL, response: httpx.Response) -> _Answer | str:
     media = told.get_content_type() if told["content-type"] else ""
     if media and not (media in HTML or _TEXTS.fullmatch(media)):
         raise PageUnavailable(f"{url} is {media}; only web pages, text and JSON are read.")
-    body = bytearray()
-    async for piece in response.aiter_bytes():
-        body += piece
-        if len(body) > BODY_LIMIT:
-            raise PageUnavailable(f"{url} is larger than {BODY_LIMIT // 1024 // 1024} MB, and is not read.")
-    return _Answer(str(url), media, told.get_content_charset(), bytes(body))
+    try:
+        body = await read(response, BODY_LIMIT)
+    except TooLarge:
+        raise PageUnavailable(f"{url} is larger than {BODY_LIMIT // 1024 // 1024} MB, and is not read.") from None
+    return _Answer(str(url), media, told.get_content_charset(), body)
 
 
 def _reason(error: Exception) -> str:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from runtime_core.connections.naming import named, split
 from runtime_core.connections.openapi import Document, Operation
 from runtime_core.connections.openapi_request import BadParameter, request_of
+from runtime_core.connections.openapi_schema import SchemaCopy
 from runtime_core.connections.openapi_text import SIZE_LIMIT, BadDocument, parsed
 from runtime_core.repo.params import check_schema, check_value
 
@@ -437,6 +438,28 @@ SCHEMAS = st.recursive(
 def test_what_is_taken_over_is_json_schema(schema: dict[str, Any]) -> None:
     with contextlib.suppress(BadDocument):
         assert [problem for problem in check_schema(with_body(schema).schema) if not problem.tolerable] == []
+
+
+@pytest.mark.parametrize("keyword", ["maxLength", "minItems", "maxProperties", "multipleOf", "minimum"])
+@pytest.mark.parametrize("value", ["1e999", "-1e999"])
+def test_a_number_that_nothing_holds_makes_one_bad_operation(keyword: str, value: str) -> None:
+    schema = f'{{"type": "string", "{keyword}": {value}}}'
+    body = f'{{"content": {{"application/json": {{"schema": {schema}}}}}}}'
+    paths = f'{{"/bad": {{"post": {{"requestBody": {body}}}}}, "/good": {{"get": {{}}}}}}'
+    found = Document(parsed(f'{{"openapi": "3.1.0", "paths": {paths}}}'.encode()))
+    bad, good = found.entries.values()
+    with pytest.raises(BadDocument, match=f"is no {keyword}"):
+        found.operation(bad)
+    assert found.operation(good).path == "/good"
+
+
+def test_an_operation_that_nobody_foresaw_is_a_bad_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> Any:
+        raise RecursionError("deeper than anybody thought")
+
+    monkeypatch.setattr(SchemaCopy, "definitions", fails)
+    with pytest.raises(BadDocument, match=r"GET /things cannot be called: .*RecursionError"):
+        only({"/things": {"get": {}}})
 
 
 def test_a_large_document_is_read_at_once() -> None:

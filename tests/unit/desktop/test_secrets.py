@@ -10,6 +10,7 @@ import keyring.backends.fail
 import pytest
 from keyring.backend import KeyringBackend
 
+from inbox_app.desktop import secrets
 from inbox_app.desktop.secrets import Keychain, KeychainUnavailable
 from tests.support.keychains import DismissedKeychain, ForgetfulKeychain, LockedKeychain, MemoryKeychain
 
@@ -114,6 +115,17 @@ def test_a_keychain_that_refused_does_not_ask_for_its_password_at_every_use(
     chain = Keychain()
     assert [chain.get(name) for name in (NAME, "OTHER", NAME)] == [None] * 3
     assert backend.asked == 1
+
+
+def test_a_name_without_a_value_is_asked_for_once_a_minute(
+    memory: MemoryKeychain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = Keychain()
+    assert [chain.get(NAME) for _ in range(5)] == [None] * 5
+    assert memory.asked == 1
+    memory.entries["operator-inbox", NAME] = "of another process"
+    monkeypatch.setattr(secrets, "_KEPT_S", 0.0)
+    assert chain.get(NAME) == "of another process"
 
 
 def test_a_keychain_that_hangs_costs_its_limit_once_and_works_again_when_it_answers(
