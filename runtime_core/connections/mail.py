@@ -42,11 +42,12 @@ class Mail:
     subject: str | None = None
     text: str | None = None
     date: datetime | None = None
+    """In UTC; None also for one that cannot be read."""
 
     def to_wire(self) -> dict[str, Any]:
         """As contract 5.2 gives it; what the message does not hold is left out."""
         wire = {"message_id": self.message_id, "from": self.sender, "subject": self.subject, "text_body": self.text}
-        date = None if self.date is None else self.date.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        date = None if self.date is None else self.date.isoformat().replace("+00:00", "Z")
         return {key: value for key, value in {**wire, "date": date}.items() if value is not None}
 
     def fits(self, query: str) -> bool:
@@ -89,7 +90,7 @@ def _of_eml(path: Path) -> Iterator[Mail]:
         to=str(message["to"] or ""),
         subject=None if message["subject"] is None else str(message["subject"]),
         text=_body(message),
-        date=_in_zone(date.datetime) if date is not None else None,
+        date=_in_utc(date.datetime) if date is not None else None,
     )
 
 
@@ -149,7 +150,7 @@ def _of_json(path: Path) -> Iterator[Mail]:
             to=", ".join(map(str, cast("list[Any]", to))) if isinstance(to, list) else str(to),
             subject=_text(given.get("subject")),
             text=_text(given.get("text_body", given.get("body"))),
-            date=_in_zone(datetime.fromisoformat(str(given["date"]))) if given.get("date") else None,
+            date=_date(given.get("date")),
         )
 
 
@@ -157,8 +158,20 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _in_zone(date: datetime | None) -> datetime | None:
-    return date.replace(tzinfo=UTC) if date is not None and date.tzinfo is None else date
+def _date(given: Any) -> datetime | None:
+    try:
+        return _in_utc(datetime.fromisoformat(str(given)))
+    except ValueError:
+        return None
+
+
+def _in_utc(date: datetime | None) -> datetime | None:
+    if date is None:
+        return None
+    try:
+        return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
+    except OverflowError:  # in the first or the last hours of the calendar
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,8 +95,17 @@ def test_the_latest_comes_first_and_what_has_no_date_last(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "content", [b"{", b"[1]", b'{"to": "x"}', b'{"from": "x", "date": "soon"}', b"\xff\xfe", b'{"from": 1}']
+    "date", ["yesterday", 1764547200, "", [], {}, "0001-01-01T00:00:00+14:00", "9999-12-31T23:59-12:00"]
 )
+def test_a_message_whose_date_cannot_be_read_is_there_without_it(tmp_path: Path, date: object) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({"from": "x@y.z", "date": date}))
+    (tmp_path / "b.eml").write_text(f"From: x@y.z\nDate: {date}\n\nText\n")
+    mails, skipped = read(tmp_path)
+    assert skipped == []
+    assert [(mail.sender, mail.to_wire().get("date")) for mail in mails] == [("x@y.z", None)] * 2
+
+
+@pytest.mark.parametrize("content", [b"{", b"[1]", b'{"to": "x"}', b"\xff\xfe", b'{"from": 1}'])
 def test_a_file_that_is_no_message_is_left_out_with_its_name(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bad.json").write_bytes(content)
     (tmp_path / "good.json").write_text('{"from": "x@y.z"}')
