@@ -170,7 +170,7 @@ def answer_lines(pause: Pause, options: Options, *, is_named: bool) -> Iterator[
     rest = (*(("--pause", pause.id) if is_named else ()), "--data", str(options.data))
     yield f"answer with: {command_line('answer', pause.run_id, 'VALUE', *rest)}"
     if pause.cut_off is not None:
-        example = dumps({"use_result": {"done": True}})
+        example = dumps({"use_result": "its answer" if pause.cut_off.gives_text else {"done": True}})
         yield f"with its result, for example: {command_line('answer', pause.run_id, example, *rest)}"
 
 

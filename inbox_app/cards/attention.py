@@ -48,7 +48,12 @@ class AttentionCard(Card):
         )
         self._body.addWidget(self._list)
         self._field = JsonField(theme, self.tr("Result of the call, as JSON"), lines=3, parent=self)
-        self._field.area.setPlaceholderText(self.tr('The result as JSON, for example {"id": 7} or "done"'))
+        self._gives_text = call.gives_text
+        self._field.area.setPlaceholderText(
+            self.tr('The text of its answer, in quotes: "done"')
+            if self._gives_text
+            else self.tr('The result as JSON, for example {"id": 7} or "done"')
+        )
         self._field.hide()
         self._add_inset(self._field)
         self._list.picked.connect(self._on_picked)
@@ -60,7 +65,7 @@ class AttentionCard(Card):
             return None
         if not self._takes_result:
             return Picked(self._options[at].value, self._options[at].label)
-        if self._field.problem():
+        if self._field.problem() or self._is_no_text:
             return None
         value = self._field.value()
         label = self.tr("Use this result: {0}").format(values.compact(value, 60))
@@ -73,7 +78,9 @@ class AttentionCard(Card):
             return ""
         if self._field.is_blank:
             return self.tr("Write the result to send")
-        return self.tr("Correct the JSON to send") if self._field.problem() else ""
+        if self._field.problem():
+            return self.tr("Correct the JSON to send")
+        return self.tr("Write a text in quotes to send") if self._is_no_text else ""
 
     @property
     def is_typed(self) -> bool:
@@ -96,6 +103,10 @@ class AttentionCard(Card):
 
     def picked_part(self) -> QWidget | None:
         return self._field if self._takes_result else self.focus_stop()
+
+    @property
+    def _is_no_text(self) -> bool:
+        return self._gives_text and not isinstance(self._field.value(), str)
 
     @property
     def _takes_result(self) -> bool:

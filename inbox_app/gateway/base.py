@@ -52,6 +52,11 @@ class CutOff:
     began_at: float | None
     params: Json = None
 
+    @property
+    def gives_text(self) -> bool:
+        """Whether its result is a text and nothing else."""
+        return self.kind == "subagent"
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

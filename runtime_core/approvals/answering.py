@@ -234,6 +234,12 @@ def _problem(spec: dict[str, JsonValue], value: JsonValue, what: str) -> str | N
     return check_value(schema, value, what=what, whose="the schema of the question")
 
 
+def _is_answered_in_text(spec: dict[str, JsonValue]) -> bool:
+    """Whether the interrupted call has a text for its result, as that of a subagent has."""
+    call = spec.get("call")
+    return isinstance(call, dict) and call.get("kind") == "subagent"
+
+
 def _check_choice(pause: PauseRow, value: JsonValue) -> None:
     """An attention takes one of its own options, and a result in their place if it is about a call."""
     spec = read(pause.spec)
@@ -242,7 +248,9 @@ def _check_choice(pause: PauseRow, value: JsonValue) -> None:
         return
     choices = [dumps(option) for option in options]
     if "call" in spec:
-        if isinstance(value, dict) and value.keys() == {"use_result"}:
+        is_text = _is_answered_in_text(spec)
+        is_result = isinstance(value, dict) and value.keys() == {"use_result"}
+        if is_result and (not is_text or isinstance(value["use_result"], str)):
             return
-        choices.append('{"use_result": …}')
+        choices.append('{"use_result": "the text of its answer"}' if is_text else '{"use_result": …}')
     raise RuntimeFault("VALIDATION_ERROR", f"value: must be {' or '.join(choices)} for {pause.id}.")

@@ -75,6 +75,22 @@ def test_a_typed_result_keeps_its_type_and_digits(bench: Bench, text: str) -> No
     ]
 
 
+def test_the_result_of_a_subagent_is_a_text(bench: Bench) -> None:
+    call = scenes.attention().cut_off
+    assert call is not None
+    bench.show(replace(scenes.attention(), cut_off=replace(call, kind="subagent")), None)
+    bench.wake()
+    bench.read_all()
+    bench.press("3")
+    assert field(bench).placeholderText() == 'The text of its answer, in quotes: "done"'
+    field(bench).insertPlainText('{"done": true}')
+    bench.send()
+    assert bench.wishes == []
+    field(bench).setPlainText('"Looks fine."')
+    bench.send()
+    assert [wish.value for wish in bench.wishes] == [{"use_result": "Looks fine."}]
+
+
 def test_a_pasted_result_is_taken_as_it_is(bench: Bench) -> None:
     open_card(bench)
     bench.press("3")

@@ -232,6 +232,16 @@ def test_other_values_for_an_interrupted_call_are_refused(value: str) -> None:
     assert 'must be "run-again" or "fail" or {"use_result": …} for' in fault.message
 
 
+def test_an_interrupted_subagent_takes_a_text_for_its_result() -> None:
+    names, spec = ("release", "reviewer"), attention("subagent", "reviewer", 0.0)
+    sent = pause_row(id="dur_a.0.a1", kind="attention", names=names, spec=spec)
+    for value in ('{"use_result": {"done": true}}', '{"use_result": 5}', '{"use_result": null}', "{}"):
+        fault = refusal(waiting("needs-attention"), [sent], answer(value))
+        assert fault.code == "VALIDATION_ERROR"
+        assert '{"use_result": "the text of its answer"}' in fault.message
+    assert recorded(judge(waiting("needs-attention"), [sent], answer('{"use_result": "fine"}'))).value == '"fine"'
+
+
 def test_an_answered_question_returns_to_its_handler() -> None:
     entry = recorded(judge(waiting(), [OPEN], answer("1.50")))
     assert entry.state == "ok"
