@@ -213,8 +213,9 @@ class RunDriver:
             self._open.start(frame, call)
             self._open.fail(frame, call, refusal)
         elif call.outcome is not None:
-            self._open.start(frame, call)
-            self._open.complete(frame, call, call.outcome)
+            began = now() - call.took_s
+            self._open.start(frame, call, since=began)
+            self._open.complete(frame, call, call.outcome, began=began)
         elif call.kind in PAUSE_KINDS:
             self._waiting.ask(frame, call)
         elif call.kind in ("sleep", "timer"):

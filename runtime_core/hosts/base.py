@@ -101,7 +101,7 @@ class HandlerCall:
     ``args`` by kind: tool: the params; subagent: ``[task, input, opts]``; input and approval: what was passed (string
     or object); sleep: the time as ISO string or milliseconds; timer: milliseconds; request, store, exec: the argument
     array. For ``step`` the work is already done, unless the job is dry, and ``outcome`` holds (ok, value): it still has
-    to be journaled and delivered like any other result.
+    to be journaled and delivered like any other result. ``took_s``: how long the work took.
     """
 
     seq: int
@@ -110,6 +110,7 @@ class HandlerCall:
     digest: str
     args: JsonText
     outcome: tuple[bool, JsonText] | None = None
+    took_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,13 @@ def _record(call: RecordedCall) -> str:
 def read_call(message: Message) -> HandlerCall:
     outcome = (bool(message["ok"]), JsonText(message["value"])) if "ok" in message else None
     return HandlerCall(
-        message["seq"], message["kind"], message["name"], message["digest"], JsonText(message["args"]), outcome
+        message["seq"],
+        message["kind"],
+        message["name"],
+        message["digest"],
+        JsonText(message["args"]),
+        outcome,
+        message.get("took", 0.0),
     )
 
 

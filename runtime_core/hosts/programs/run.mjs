@@ -9,6 +9,7 @@ export const currentRun = () => context.getStore()?.run;
 const immediate = globalThis.setImmediate;
 const realTimeout = globalThis.setTimeout;
 const realClear = globalThis.clearTimeout;
+const realNow = performance.now.bind(performance);
 const never = () => new Promise(() => {});
 
 /** What may be made beside the recorded calls: nothing; calls that had begun in an earlier leg; everything. */
@@ -176,6 +177,7 @@ export class Run {
     if (this.dry) return this.call('step', String(name), null);
     return this.call('step', String(name), null, async (made) => {
       this.steps++;
+      const began = realNow();
       let outcome;
       try {
         const value = toJson(await context.run({ run: this, step: true }, work));
@@ -185,7 +187,7 @@ export class Run {
         outcome = { ok: false, value: toJson(errorOut(error, { stack: false })) };
       }
       this.steps--;
-      if (!this.dead) this.ask(made, outcome);
+      if (!this.dead) this.ask(made, { ...outcome, took: (realNow() - began) / 1000 });
     });
   }
 

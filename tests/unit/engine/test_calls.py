@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -290,5 +291,27 @@ return seen == list(names)
             run_id = (await desk.run("tidy"))["sessionId"]
         async with bench(repo, data) as desk:
             assert (await desk.answer(run_id, "yes"))["result"] is True
+
+    play(story())
+
+
+STEPS: dict[str, Any] = {
+    "ts": "return await ctx.step('s', () => new Promise(r => setTimeout(() => r(7), 300)));",
+    "py": "import asyncio\nreturn await ctx.step('s', lambda: asyncio.sleep(0.3, 7))",
+}
+
+
+@pytest.mark.parametrize("language", STEPS)
+def test_a_step_shows_how_long_its_work_took(tmp_path: Path, language: str) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.durable("slow", **{language: STEPS[language]})
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            reply = await desk.run("slow")
+            assert reply["result"] == 7
+            span = (await desk.spans(reply["sessionId"]))["0"]
+            began, ended = (datetime.fromisoformat(span[key]) for key in ("started_at", "ended_at"))
+            assert (ended - began).total_seconds() >= 0.29
 
     play(story())

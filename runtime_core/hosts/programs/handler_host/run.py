@@ -7,6 +7,7 @@ import contextvars
 import enum
 import inspect
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from .turns import Turns, current_run, in_step
 from .values import CallError, CompositeCallError, TooLarge, Writer, digest, error_in, error_out, to_json, well_formed
 
 Message = dict[str, Any]
+_now_s = time.monotonic
 
 
 @dataclass
@@ -190,6 +192,7 @@ class Run:
 
     async def _do_step(self, made: Message, work: Callable[[], Any]) -> None:
         in_step.set(True)
+        began = _now_s()
         try:
             value = work()
             if inspect.isawaitable(value):
@@ -204,7 +207,7 @@ class Run:
         task = asyncio.current_task()
         if task is not None and not self.is_dead:
             self._steps.discard(task)
-            self._ask(made | outcome)
+            self._ask(made | outcome | {"took": _now_s() - began})
 
     def read(self, path: str) -> asyncio.Future[str]:
         future: asyncio.Future[str] = self._port.loop.create_future()
