@@ -234,6 +234,10 @@ def _problem(spec: dict[str, JsonValue], value: JsonValue, what: str) -> str | N
     return check_value(schema, value, what=what, whose="the schema of the question")
 
 
+def _fits(result: JsonValue, *, is_text: bool) -> bool:
+    return isinstance(result, str) or not is_text
+
+
 def _is_answered_in_text(spec: dict[str, JsonValue]) -> bool:
     """Whether the interrupted call has a text for its result, as that of a subagent has."""
     call = spec.get("call")
@@ -249,8 +253,7 @@ def _check_choice(pause: PauseRow, value: JsonValue) -> None:
     choices = [dumps(option) for option in options]
     if "call" in spec:
         is_text = _is_answered_in_text(spec)
-        is_result = isinstance(value, dict) and value.keys() == {"use_result"}
-        if is_result and (not is_text or isinstance(value["use_result"], str)):
+        if isinstance(value, dict) and value.keys() == {"use_result"} and _fits(value["use_result"], is_text=is_text):
             return
         choices.append('{"use_result": "the text of its answer"}' if is_text else '{"use_result": …}')
     raise RuntimeFault("VALIDATION_ERROR", f"value: must be {' or '.join(choices)} for {pause.id}.")

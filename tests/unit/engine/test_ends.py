@@ -63,7 +63,7 @@ def test_a_running_run_is_cancelled_and_its_handlers_get_the_signal(tmp_path: Pa
     play(story())
 
 
-LATE: Final[dict[str, dict[str, str]]] = {
+LATE: Final[dict[str, dict[str, Any]]] = {
     "typescript": {
         "ts": """
 await new Promise(r => ctx.signal.addEventListener('abort', r));
