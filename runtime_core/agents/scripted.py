@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import regex
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from runtime_core.agents.turns import ModelError, ModelUnusable, Reply, ToolCall, Turn
@@ -16,6 +17,8 @@ from runtime_core.repo.wording import in_words
 from runtime_core.wire.json import JsonError, dumps, loads
 
 FILE_LIMIT: Final = 16 * 1024 * 1024
+MATCH_S: Final = 2.0
+"""How long one turn looks for a reply that fits: a pattern may take for ever."""
 _LAST_RESULT: Final = "{{last_tool_result}}"
 _FAILURES: Final = {
     "rate_limited": "the model is rate limited",
@@ -49,8 +52,8 @@ class ScriptedReply(BaseModel):
     @classmethod
     def _is_pattern(cls, value: str | None) -> str | None:
         try:
-            re.compile(value or "")
-        except re.error as error:
+            regex.compile(value or "")
+        except (regex.error, RecursionError) as error:
             raise ValueError(f"this is not a regular expression: {error}") from None
         return value
 
@@ -60,8 +63,12 @@ class ScriptedReply(BaseModel):
             raise ValueError("a reply needs text, tool_calls or error")
         return self
 
-    def fits(self, agent: str, text: str) -> bool:
-        return self.agent in (None, agent) and (self.match is None or re.search(self.match, text) is not None)
+    def fits(self, agent: str, text: str, until: float) -> bool:
+        """Raises `TimeoutError` if that cannot be told before ``until`` (of the monotonic clock)."""
+        if self.agent not in (None, agent) or self.match is None:
+            return self.agent in (None, agent)
+        left = max(until - time.monotonic(), 0.001)
+        return regex.search(self.match, text, timeout=left, concurrent=True) is not None
 
 
 class Script(BaseModel):
@@ -76,6 +83,7 @@ class ScriptedModel:
     def __init__(self, replies: Sequence[ScriptedReply], source: str = "the script") -> None:
         self._unused = list(replies)
         self._source = source
+        self._choosing = asyncio.Lock()
 
     @classmethod
     def load(cls, path: Path) -> ScriptedModel:
@@ -96,7 +104,8 @@ class ScriptedModel:
 
     async def reply(self, turn: Turn) -> Reply:
         asked = next(message.text for message in reversed(turn.messages) if message.role != "assistant")
-        chosen = self._take(turn.agent, asked)
+        async with self._choosing:
+            chosen = await asyncio.to_thread(self._take, turn.agent, asked)
         if chosen.delay_ms:
             await asyncio.sleep(chosen.delay_ms / 1000)
         if chosen.error is not None:
@@ -108,8 +117,14 @@ class ScriptedModel:
         )
 
     def _take(self, agent: str, text: str) -> ScriptedReply:
+        until = time.monotonic() + MATCH_S
         for number, reply in enumerate(self._unused):
-            if reply.fits(agent, text):
+            try:
+                is_fitting = reply.fits(agent, text, until)
+            except TimeoutError:
+                told = f"{self._source}: it takes more than {MATCH_S:g} s to tell whether {_describe(reply)} fits"
+                raise ModelError("unavailable", f"{told}. Write a simpler match.") from None
+            if is_fitting:
                 return reply if reply.repeat else self._unused.pop(number)
         raise ModelError("no_reply", self._no_reply(agent, text))
 

@@ -190,10 +190,26 @@ def _wildness(template: str, segments: Segments, *, is_exact: bool) -> tuple[int
     for part, segment in zip(parts, segments, strict=True):
         words = re.split(r"\{[^{}]*\}", unquote(part))
         words = words if is_exact else [_plain(word) for word in words]
-        if re.fullmatch(".*".join(map(re.escape, words)), segment, re.DOTALL) is None:
+        if not _has_in_turn(segment, words):
             return None
         wildness.append(0 if len(words) == 1 else 1 if any(words) else 2)
     return tuple(wildness)
+
+
+def _has_in_turn(segment: str, words: Sequence[str]) -> bool:
+    """Whether a segment is these words with anything in between, in a time that grows with its length only."""
+    first, *more = words
+    if not more:
+        return segment == first
+    *middle, last = more
+    if len(segment) < len(first) + len(last) or not segment.startswith(first) or not segment.endswith(last):
+        return False
+    at, end = len(first), len(segment) - len(last)
+    for word in middle:
+        if (found := segment.find(word, at, end)) < 0:
+            return False
+        at = found + len(word)
+    return True
 
 
 # Thresholds ----------------------------------------------------------------------------------------------------------

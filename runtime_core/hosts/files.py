@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 from runtime_core.hosts.protocol import VALUE_LIMIT
 from runtime_core.hosts.source import Source
 from runtime_core.wire.json import JsonText, dumps
 
+_PATH_LIMIT: Final = 4096
+"""Characters; no file system has longer ones."""
+
 
 def read_repo_file(source: Source, path: str) -> tuple[bool, JsonText]:
     """(True, the text) or (False, the error object), both as JSON text."""
+    if len(path) > _PATH_LIMIT:
+        return _refused(f"{path[:80]}…", f"the path has more than {_PATH_LIMIT:,} characters")
     if not path or path.startswith(("/", "\\")) or Path(path).is_absolute() or "\0" in path:
         return _refused(path, "the path has to be relative to the repository's root")
     parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]

@@ -23,7 +23,7 @@ _SECRET: Final = re.compile(
 _SECRET_IN_AUTH: Final = frozenset({"key", "value"})
 _NOT_SEARCHED: Final = frozenset({"contextInjection", "openapi", "test"})
 _IN_ADDRESS: Final = re.compile(
-    r"://[^/?#@]*:[^/?#@]+@|[?&](access_?token|api_?key|key|token|secret|password)=[^&#]", re.I
+    r"://[^/?#@:]*:[^/?#@]+@|[?&](access_?token|api_?key|key|token|secret|password)=[^&#]", re.I
 )
 
 

@@ -14,7 +14,7 @@ from runtime_core.repo.items import files_of_kind, folders_of
 from runtime_core.repo.report import NOT_FOUND, PARSE_FAILED, PartReport, Report
 
 _LEFT_OUT: Final = "It is left out."
-_HEADING: Final = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*$")
+_HEADING: Final = re.compile(r"#{1,6}\s")
 _TRIGGER: Final = re.compile(r"\**Trigger:?\**:?\s*(.+)$", re.IGNORECASE)
 _SCHEDULE: Final = re.compile(r"\**Schedule:?\**:?\s*(.+)$", re.IGNORECASE)
 
@@ -89,7 +89,8 @@ def section(text: str, heading: str) -> str | None:
 
 
 def _first_heading(text: str) -> str | None:
-    return next((found[1] for line in text.splitlines() if (found := _HEADING.match(line)) and found[1]), None)
+    found = (line.lstrip("#").strip().rstrip("#").rstrip() for line in text.splitlines() if _HEADING.match(line))
+    return next(filter(None, found), None)
 
 
 def _first_paragraph(text: str) -> str:

@@ -98,6 +98,27 @@ def test_parallel_turns_never_share_a_reply(tmp_path: Path) -> None:
     assert {reply.text for reply in asyncio.run(all_at_once())} == set(map(str, range(20)))
 
 
+@pytest.mark.parametrize("match", ["(a|aa)+$", "((a|aa)+)+$"])
+def test_a_match_that_takes_for_ever_fails_its_turn_and_holds_up_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, match: str
+) -> None:
+    monkeypatch.setattr("runtime_core.agents.scripted.MATCH_S", 0.3)
+    model = load(tmp_path, {"match": match, "text": "never"}, {"text": "other"})
+
+    async def beside() -> int:
+        turn = asyncio.create_task(model.reply(Turn("default", "", (Message("user", "a" * 5000 + "!"),))))
+        ticks = 0
+        while not turn.done():
+            await asyncio.sleep(0.01)
+            ticks += 1
+        with pytest.raises(ModelError, match=r"script\.json.*Write a simpler match") as caught:
+            turn.result()
+        assert caught.value.code == "unavailable"
+        return ticks
+
+    assert asyncio.run(beside()) > 3
+
+
 def test_a_missing_or_broken_file_is_named_with_its_line(tmp_path: Path) -> None:
     assert str(tmp_path / "none.json") in refusal(tmp_path / "none.json")
     assert "does not exist" in refusal(tmp_path)

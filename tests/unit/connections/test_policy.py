@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -165,6 +166,18 @@ def test_a_path_that_is_encoded_again_and_again_is_refused() -> None:
     for _ in range(12):
         path = path.replace("%", "%25").replace("s", "%73", 1)
     assert _tier("POST", path) == "never"
+
+
+def test_a_template_of_many_placeholders_is_compared_at_once() -> None:
+    policy = _policy(Endpoint("POST", "/x/" + "{a}" * 60 + "-{b}-!", "never"))
+    assert [judge(policy, "POST", f"/x/{'-' * 5000}{end}").tier for end in ("", "!")] == ["allow", "never"]
+
+
+@given(st.lists(st.text("ab", max_size=3), min_size=1, max_size=4), st.text("ab", max_size=8))
+def test_a_template_fits_what_has_its_words_in_turn(words: list[str], segment: str) -> None:
+    policy = _policy(Endpoint("POST", "/x" + "{i}".join(words), "never"))
+    is_fitting = re.fullmatch(".*".join(words), segment) is not None
+    assert (judge(policy, "POST", f"/x{segment}").tier == "never") == is_fitting
 
 
 def test_a_word_that_only_looks_exact_does_not_lower_the_tier() -> None:

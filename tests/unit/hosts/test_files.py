@@ -72,6 +72,7 @@ def files(bench: Bench) -> Path:
         ("pipe", "EACCES"),
         ("", "EACCES"),
         ("a\x00b", "EACCES"),
+        ("a/" * 100_000, "EACCES"),
     ],
 )
 def test_what_can_be_read(bench: Bench, files: Path, language: str, path: str, found: Any) -> None:
@@ -80,7 +81,7 @@ def test_what_can_be_read(bench: Bench, files: Path, language: str, path: str, f
         assert result == found
     else:
         assert result["code"] == found
-        assert repr(path) in result["message"]
+        assert repr(path)[:80] in result["message"]
 
 
 def test_reading_takes_no_slot_and_works_in_a_durable_run(bench: Bench, language: str) -> None:

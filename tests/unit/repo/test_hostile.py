@@ -27,6 +27,20 @@ def build(repository: Repository) -> None:
     repository.tool("x")
 
 
+@pytest.mark.parametrize("line", ["# a" + " " * 500_000 + "x", "# a" + " #" * 250_000 + "x", "#" * 500_000])
+def test_no_heading_takes_long(repository: Repository, line: str) -> None:
+    repository.write("knowledge/x.md", f"{line}\n")
+    repository.write("skills/x/SKILL.md", f"{line}\n")
+    repository.write("automations/x.md", f"{line}\n")
+    bundle = load_bundle(repository.root)
+    assert [*bundle.knowledge, *bundle.skills, *bundle.automations] == ["x", "x", "x"]
+
+
+def test_no_address_takes_long(repository: Repository) -> None:
+    repository.connection("x", baseUrl="http://" + ":" * 1_000_000)
+    assert [*load_bundle(repository.root).connections] == ["x"]
+
+
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize(
     "text",
