@@ -36,8 +36,9 @@ from runtime_core.wire.stores import StoreWrite
 
 log = logging.getLogger(__name__)
 
-OwnRun = Callable[[Place, JsonText], Awaitable[JsonText]]
-"""Runs a durable tool as a run of its own and returns its result. Raises `CallFailed` (decision 10)."""
+OwnRun = Callable[[Place, JsonText, bool], Awaitable[JsonText]]
+"""Runs a durable tool as a run of its own and returns its result. One that does not finish is a failure (decision 10),
+unless a model has selected it, which is told how it stands (contract 7.4). Raises `CallFailed`."""
 
 Gate = Callable[[Order], Awaitable[JsonText]]
 """Has a person decide about a call, and makes it; its result. Raises `CallFailed` (decision 20)."""
@@ -172,7 +173,7 @@ class Calls:
         (decision 13).
         """
         if child.tool.durable:
-            return await self.own_run(child, params)
+            return await self.own_run(child, params, False)
         lost = HandlerFailure("Error", "")
         is_once = child.tool.effect == "once"
         for _ in range(LOST_LIMIT):
@@ -246,7 +247,8 @@ class Calls:
         self._check(tool, params)
         if tool.exposure != "open":
             return await self._guarded(agent, at, number, name, params, tool.prompt)
-        return await self._run(replace(at.child(tool, number), depth=0), params)
+        child = replace(at.child(tool, number), depth=0)
+        return await (self.own_run(child, params, True) if tool.durable else self._run(child, params))
 
     async def _guarded(
         self, agent: Agent, at: Place, number: int, name: str, params: JsonText, asks: Verdict | str | None

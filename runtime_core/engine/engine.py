@@ -41,7 +41,7 @@ from runtime_core.repo.versions import Versions
 from runtime_core.spans.book import SpanBook
 from runtime_core.tools.base import Member, Toolbox
 from runtime_core.wire.json import JsonText, loads
-from runtime_core.wire.runs import RunRow, Span
+from runtime_core.wire.runs import FINISHED, RunRow, Span
 from runtime_core.wire.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -258,8 +258,9 @@ class Engine:
             bundle, self._hosts, run_id, scope, seed, self._environment, self._handler_log, self._toolbox, strict=strict
         )
 
-        async def own_run(place: Place, params: JsonText) -> JsonText:
-            return await self._own_run(place, Launch(bundle, place.tool, params, who, scope, context, run_id))
+        async def own_run(place: Place, params: JsonText, is_selected: bool) -> JsonText:
+            launch = Launch(bundle, place.tool, params, who, scope, context, origin.session)
+            return await self._own_run(place, launch, is_selected=is_selected)
 
         async def gate(order: Order) -> JsonText:
             def new(order: Order) -> RunRow:
@@ -278,8 +279,8 @@ class Engine:
         surface = Surface(self._definitions, origin, who, context)
         return Calls(origin, spans, model, own_run, gate, shell, surface, self._hooks, self._members)
 
-    async def _own_run(self, place: Place, launch: Launch) -> JsonText:
-        """A durable tool called from code that is not journaled (decision 10)."""
+    async def _own_run(self, place: Place, launch: Launch, *, is_selected: bool) -> JsonText:
+        """A durable tool called from code that is not journaled (decision 10), or selected by a model."""
         problem = excess(f'What tool "{launch.tool.name}" was called with', launch.params, self._settings.limits)
         if problem is not None:
             raise CallFailed("invalid-params", f"{problem} Pass less.", tool=launch.tool.name)
@@ -295,6 +296,8 @@ class Engine:
         error: Any = loads(run.error) if run.error is not None else None
         if run.status in ("failed", "expired"):
             raise CallFailed("execution-failed", f'Tool "{name}" failed: {error["message"]}', tool=name, cause=error)
+        if is_selected and run.status not in FINISHED:
+            return outcomes.told_to_model(run, await self._journal.pauses(run.id))
         raise CallFailed(
             "execution-failed",
             f'Tool "{name}" failed: it is durable and did not finish but is {run.shown_status} as run {run.id}, and a '

@@ -108,6 +108,11 @@ class Origin:
     hidden: set[str] = field(default_factory=set[str], repr=False)
     """Secrets that handlers of the run were given by ``ctx.env``: masked in what is kept beside its values."""
 
+    @property
+    def session(self) -> str:
+        """What handlers see as ``ctx.sessionId``: rows that they store want a text."""
+        return self.session_id or f"inline_{self.seed}"
+
     def ready(self, name: str) -> ReadyTool | None:
         """The tool of this name that comes with the runtime; one that the repository writes goes before it."""
         return None if name in self.bundle.tools else self.toolbox.find(self.bundle, name)
@@ -157,7 +162,7 @@ class Origin:
             params=params,
             durable=tool.durable,
             methods=methods,
-            session_id=self.session_id or f"inline_{self.seed}",  # rows that handlers store want a text
+            session_id=self.session,
             scope_id=self.scope,
             agent_id=self.bundle.name,
             started_ms=milliseconds(started_at),

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from runtime_core.approvals.eligibility import pause_wire
+from runtime_core.approvals.questions import read
 from runtime_core.engine.failures import failure_text
 from runtime_core.hosts.base import HandlerFailure
-from runtime_core.wire.json import JsonText, loads
+from runtime_core.wire.json import JsonText, JsonValue, dumps, loads
 from runtime_core.wire.runs import PauseRow, RunRow, iso
 
 
@@ -37,6 +38,18 @@ def inline_result(result: JsonText) -> dict[str, Any]:
 def inline_failure(tool: str, failure: HandlerFailure) -> dict[str, Any]:
     code = failure.code or "execution-failed"
     return _reply(None, {"kind": "failed", "reason": failure_text(tool, failure), "code": code})
+
+
+def told_to_model(run: RunRow, pauses: Sequence[PauseRow]) -> JsonText:
+    """The result of a durable tool that a model has selected and that has not finished (contract 7.4)."""
+    told: dict[str, JsonValue] = {"durable": True, "status": "running", "session_id": run.id}
+    asked = next((pause for pause in pauses if pause.outcome is None and pause.kind == "input"), None)
+    if asked is not None:
+        spec = read(asked.spec)
+        told |= {"status": "awaiting_operator", "question": spec.get("question"), "context": spec.get("context")}
+    waits = "waits for an operator" if asked is not None else f"is {run.shown_status}"
+    message = f"{run.tool} {waits} and goes on by itself as run {run.id}. Its result does not come in this turn."
+    return dumps(told | {"message": f"{message} Do not call it again."})
 
 
 def _reason(tool: str, error: dict[str, Any]) -> str:

@@ -389,3 +389,67 @@ def test_a_specialist_only_reads_if_all_do_whom_it_may_send(tmp_path: Path) -> N
         return found
 
     assert play(effects()) == {"asker": "read", "reader": "read", "boss": "once", "writer": "once"}
+
+
+PAUSES: dict[str, dict[str, str]] = {
+    "ts": {
+        "input": "return {got: (await ctx.requestInput({question: 'Which dock?', context: {parcel: 7}})).value};",
+        "approval": "return {got: (await ctx.waitForApproval('Release it?')).approved};",
+        "sleep": "await ctx.sleepUntil(ctx.now() + 3600000);",
+    },
+    "py": {
+        "input": "return await ctx.request_input({'question': 'Which dock?', 'context': {'parcel': 7}})",
+        "approval": "return {'got': (await ctx.wait_for_approval('Release it?'))['approved']}",
+        "sleep": "await ctx.sleep_until(ctx.now() + 3600000)",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", ["ts", "py"])
+@pytest.mark.parametrize("pause", ["input", "approval", "sleep"])
+def test_a_model_is_told_that_a_durable_tool_has_paused_and_its_turn_continues(
+    repo: Repo, kind: str, pause: str, durable: bool, tmp_path: Path
+) -> None:
+    source: Any = {kind: PAUSES[kind][pause]}
+    repo.durable("pauses", **source)
+    repo.agent("clerk", tools=["pauses"])
+    calling(repo, durable, "top", "return await ctx.callSubagent('clerk', 'Go');", agents=("clerk",))
+    model = repo.script(selects("clerk", "Go", "pauses", {}), says("clerk"))
+
+    async def story(desk: Bench) -> None:
+        reply = await desk.run("top")
+        told = json.loads(reply["result"])
+        message = told.pop("message")
+        asked = {"status": "awaiting_operator", "question": "Which dock?", "context": {"parcel": 7}}
+        expected: dict[str, Any] = asked if pause == "input" else {"status": "running"}
+        own = told["session_id"]
+        assert told == {"durable": True, "session_id": own, **expected}
+        assert f"goes on by itself as run {own}" in message
+        row = (await desk.detail(own))["run"]
+        assert row["parent_session_id"] is not None
+        if durable:
+            assert row["parent_session_id"] == reply["sessionId"]
+            assert {span["state"] for span in (await desk.spans(reply["sessionId"])).values()} == {"ok"}
+        if pause != "sleep":
+            waiting = (await desk.runtime.pending(who="ann"))["approvals"]
+            assert [one["parent_session_id"] for one in waiting] == [row["parent_session_id"]]
+            assert (await desk.answer(own, "yes"))["outcome"]["kind"] == "complete"
+
+    on(repo, tmp_path / "data", story, model=model)
+
+
+def test_a_model_gets_the_result_or_the_failure_of_a_durable_tool_that_ends(
+    repo: Repo, durable: bool, tmp_path: Path
+) -> None:
+    repo.durable("ends", py="return {'dock': 4}")
+    repo.durable("fails", ts="throw new Error('no dock');")
+    repo.agent("clerk", tools=["ends", "fails"])
+    calling(repo, durable, "top", "return await ctx.callSubagent('clerk', params.task);", agents=("clerk",))
+    model = repo.script(selects("clerk", "End", "ends", {}), selects("clerk", "Fail", "fails", {}), says("clerk"))
+
+    async def story(desk: Bench) -> None:
+        assert json.loads((await desk.run("top", {"task": "End"}))["result"]) == {"dock": 4}
+        failed = (await desk.run("top", {"task": "Fail"}))["result"]
+        assert failed == 'Tool execution failed: Tool "fails" failed: no dock'
+
+    on(repo, tmp_path / "data", story, model=model)

@@ -33,8 +33,8 @@ REVIEWER = Agent("reviewer", "", "", "")
 def calls_of(folder: Path) -> Calls:
     bundle = Bundle(folder, "bench", "1", "r1", {"top": TOP, "leaf": LEAF}, {"reviewer": REVIEWER}, {})
 
-    async def own_run(place: Place, params: str) -> str:
-        raise AssertionError(f"{place} {params}")
+    async def own_run(place: Place, params: str, is_selected: bool) -> str:
+        raise AssertionError(f"{place} {params} {is_selected}")
 
     async def gate(order: Order) -> str:
         raise AssertionError(order)
