@@ -7,7 +7,7 @@ says why and leaves the others alone.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
@@ -63,7 +63,8 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An operation as it stands in the document. ``shared`` are the parameters of its path."""
+    """An operation as it stands in the document. ``shared`` are the parameters of its path, ``servers`` the addresses
+    of the servers that it or its path has for itself."""
 
     name: str
     operation_id: str
@@ -73,6 +74,7 @@ class Entry:
     description: str
     tags: tuple[str, ...]
     is_deprecated: bool
+    servers: Sequence[str]
     given: Mapping[str, Any] = field(repr=False)
     shared: Sequence[Any] = field(repr=False)
 
@@ -90,22 +92,25 @@ class Document:
 
     @property
     def server(self) -> str | None:
-        """The address of the system that is described, as it stands in the document."""
+        """The address of the system that is described, as it stands in the document: maybe relative to that of the
+        document, or with variables."""
         if self.version.startswith("2"):
-            host, schemes = self.content.get("host"), _list(self.content.get("schemes"))
-            scheme = "https" if "https" in schemes or not schemes else str(schemes[0])
-            base = self.content.get("basePath")
-            return f"{scheme}://{host}{base if isinstance(base, str) else ''}" if isinstance(host, str) else None
-        servers = _list(self.content.get("servers"))
-        url: Any = _object(servers[0]).get("url") if servers else None
-        return url if isinstance(url, str) and "{" not in url else None
+            host, base, schemes = (self.content.get(key) for key in ("host", "basePath", "schemes"))
+            scheme = next((f"{one}:" for one in ("https", *_list(schemes)) if one in _list(schemes)), "")
+            path = base if isinstance(base, str) else ""
+            return f"{scheme}//{host}{path}" if isinstance(host, str) else path or None
+        return next(_addresses(self.content), None)
 
     def entry(self, name: str) -> Entry | None:
         """That of a name or, as it stands in the document, of an operationId."""
         return self.entries.get(name) or self._by_id.get(name)
 
-    def operation(self, entry: Entry) -> Operation:
-        """Raises `BadDocument` if it cannot be called."""
+    def operation(self, entry: Entry, base_url: str | None = None) -> Operation:
+        """Raises `BadDocument` if it cannot be called, also because it is one of another server than that of the
+        document, or than ``base_url`` if requests go there."""
+        if entry.servers and not {self.server, base_url} & {*entry.servers}:
+            where = f"it has a server of its own, {entry.servers[0]}, and requests go to that of the connection"
+            raise BadDocument(f"{entry.method} {entry.path} cannot be called: {where}")
         found = self._operations.get(entry.name)
         if found is None:
             try:
@@ -126,7 +131,7 @@ class Document:
                 self.operation(entry)
 
     def _entries(self) -> Sequence[Entry]:
-        found: list[tuple[str, str, str, Mapping[str, Any], Sequence[Any]]] = []
+        found: list[tuple[str, str, str, Mapping[str, Any], Mapping[str, Any]]] = []
         for path, item in _object(self.content.get("paths")).items():
             try:
                 methods = _object(self._references.followed(item))
@@ -138,7 +143,7 @@ class Document:
                     fields = cast("Mapping[str, Any]", given)
                     own: Any = fields.get("operationId")
                     name = own if isinstance(own, str) and own.strip() else f"{method} {path}"
-                    found.append((name, method.upper(), path, fields, _list(methods.get("parameters"))))
+                    found.append((name, method.upper(), path, fields, methods))
         if len(found) > COUNT_LIMIT:
             raise BadDocument(f"it describes more than {COUNT_LIMIT} operations")
         names = named((item[0] for item in found), taken=[DISCOVER])
@@ -229,8 +234,16 @@ class _Reader:
         return FORM, schema, bool(needed)
 
 
+def _addresses(content: Mapping[str, Any]) -> Iterator[str]:
+    """Those of the servers of a document, a path or an operation."""
+    for server in _list(content.get("servers")):
+        url = _object(server).get("url")
+        if isinstance(url, str):
+            yield url
+
+
 def _entry(
-    name: str, operation_id: str, method: str, path: str, given: Mapping[str, Any], shared: Sequence[Any]
+    name: str, operation_id: str, method: str, path: str, given: Mapping[str, Any], item: Mapping[str, Any]
 ) -> Entry:
     return Entry(
         name=name,
@@ -241,8 +254,9 @@ def _entry(
         description=_text(given.get("description")),
         tags=tuple(tag for tag in _list(given.get("tags")) if isinstance(tag, str)),
         is_deprecated=given.get("deprecated") is True,
+        servers=[*_addresses(given)] or [*_addresses(item)],
         given=given,
-        shared=shared,
+        shared=_list(item.get("parameters")),
     )
 
 

@@ -8,7 +8,13 @@ from typing import Any, Final
 
 from runtime_core.connections.naming import split
 from runtime_core.connections.openapi import DISCOVER, Document
-from runtime_core.connections.openapi_source import DocumentUnavailable, OpenApiDocuments, is_address, source_of
+from runtime_core.connections.openapi_source import (
+    DocumentUnavailable,
+    OpenApiDocuments,
+    is_address,
+    server_of,
+    source_of,
+)
 from runtime_core.connections.openapi_text import BadDocument
 from runtime_core.connections.secrets import Secrets
 from runtime_core.repo.bundle import Bundle, Connection, Problem
@@ -38,7 +44,8 @@ def described(bundle: Bundle, secrets: Secrets) -> Described:
             continue
         file = f"{connection.folder}/{source}"
         try:
-            if is_address(documents.source(connection)):
+            found_at = documents.source(connection)
+            if is_address(found_at):
                 continue
             document = documents.read(bundle, connection)
         except DocumentUnavailable as unavailable:
@@ -46,20 +53,38 @@ def described(bundle: Bundle, secrets: Secrets) -> Described:
             problems.append(Problem("warning", READ_FAILED, file, str(unavailable), remedy))
             continue
         if document is not None:
-            operations[connection.name] = list(_operations(document))
+            found = operations[connection.name] = list(_operations(document, connection))
             problems += _departures(document, file)
+            problems += _without_server(document, connection, found_at)
+            problems += _uncalled(found, file)
             problems += _unknown(bundle, connection, document)
     return Described(operations, problems)
 
 
-def _operations(document: Document) -> Iterator[dict[str, Any]]:
+def _operations(document: Document, connection: Connection) -> Iterator[dict[str, Any]]:
     for entry in document.entries.values():
         shown = {"name": entry.name, "method": entry.method, "path": entry.path}
         try:
-            document.operation(entry)
+            document.operation(entry, connection.spec.get("baseUrl"))
         except BadDocument as bad:
             shown["unavailable"] = str(bad)
         yield shown
+
+
+def _without_server(document: Document, connection: Connection, source: str) -> Iterator[Problem]:
+    if not connection.spec.get("baseUrl"):
+        try:
+            server_of(document, source)
+        except ValueError as error:
+            file, remedy = f"{connection.folder}/spec.json", "Give the address that paths are added to."
+            yield Problem("warning", INVALID, file, f"baseUrl is missing, and {error}.", remedy, key="baseUrl")
+
+
+def _uncalled(operations: Sequence[Mapping[str, Any]], file: str) -> Iterator[Problem]:
+    reasons = [operation["unavailable"] for operation in operations if "unavailable" in operation]
+    if reasons:
+        more = f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+        yield Problem("warning", INVALID, file, f"{'; '.join(reasons[:_SHOWN])}{more}.", "The others can be called.")
 
 
 def _departures(document: Document, file: str) -> Iterator[Problem]:

@@ -6,11 +6,12 @@ import asyncio
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
+from runtime_core.connections.addresses import AddressRefused, base_of
 from runtime_core.connections.openapi import Document
 from runtime_core.connections.openapi_text import SIZE_LIMIT, BadDocument, parsed
 from runtime_core.connections.secrets import NotSet, Secrets, looked_up
@@ -212,18 +213,38 @@ def _shown(source: str) -> str:
     return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
-def spec_with_server(document: Document, connection: Connection, source: str) -> Mapping[str, Any]:
-    """The connection's spec; without a base URL, with the one that the document names.
+def with_server(document: Document, connection: Connection, source: str) -> Connection:
+    """The connection; without a base URL, with that of the server that the document names, or unavailable.
 
     A document that was fetched may name its own origin only: nobody else may choose where credentials go.
     """
-    url = document.server
-    if connection.spec.get("baseUrl") or url is None:
-        return connection.spec
-    if is_address(source):
-        own = urlsplit(source)
-        if url.startswith("/"):
-            url = f"{own.scheme}://{own.netloc}{url}"
-        if (urlsplit(url).scheme, urlsplit(url).netloc) != (own.scheme, own.netloc):
-            return connection.spec
-    return {**connection.spec, "baseUrl": url} if is_address(url) else connection.spec
+    if connection.spec.get("baseUrl"):
+        return connection
+    try:
+        base_url = server_of(document, source)
+    except ValueError as error:
+        return replace(connection, unavailable=f"{connection.folder}/spec.json [baseUrl]: it is missing, and {error}.")
+    return replace(connection, spec={**connection.spec, "baseUrl": base_url})
+
+
+def server_of(document: Document, source: str) -> str:
+    """The base URL of a document from there. Raises `ValueError`, with a clause, for one that cannot be used."""
+    named, shown = document.server, f"the OpenAPI document {_shown(source)}"
+    if named is None and not is_address(source):
+        raise ValueError(f"{shown} names no server")
+    if named is not None and "{" in named:
+        raise ValueError(f"{shown} names a server with variables, {named}")
+    try:
+        url = urljoin(source if is_address(source) else "https:", named or "/")
+        parts = base_of(url)
+    except AddressRefused as error:
+        raise ValueError(f"{shown} names a server that cannot be used: {error}") from None
+    except ValueError:
+        raise ValueError(f"{shown} names a server that cannot be used: {named}") from None
+    if is_address(source) and _origin(parts) != _origin(urlsplit(source)):
+        raise ValueError(f"{shown} names the server {url}, which is not where it is from")
+    return url
+
+
+def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
+    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)

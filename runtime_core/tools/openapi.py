@@ -18,7 +18,7 @@ from runtime_core.connections.client import Connections, RequestFailed
 from runtime_core.connections.naming import split
 from runtime_core.connections.openapi import DISCOVER, PLACES, Document, Entry, Operation
 from runtime_core.connections.openapi_request import BadParameter, request_of
-from runtime_core.connections.openapi_source import DocumentUnavailable, OpenApiDocuments, source_of, spec_with_server
+from runtime_core.connections.openapi_source import DocumentUnavailable, OpenApiDocuments, source_of, with_server
 from runtime_core.connections.openapi_text import BadDocument
 from runtime_core.connections.policy import judge, restricted
 from runtime_core.connections.request import Request
@@ -107,7 +107,7 @@ class OpenApiTools:
         async def call(params: JsonText, caller: Caller) -> JsonText:
             document = await self._document(caller.bundle, connection)
             query = cast("dict[str, Any]", loads(params))["query"]
-            return dumps(_search(document, connection.name, query))
+            return dumps(_search(document, connection, query))
 
         return ReadyTool(
             name,
@@ -120,7 +120,7 @@ class OpenApiTools:
 
     def _operation(self, name: str, document: Document, entry: Entry, connection: Connection) -> ReadyTool:
         try:
-            operation = document.operation(entry)
+            operation = document.operation(entry, connection.spec.get("baseUrl"))
         except BadDocument as bad:
             return _failing(name, f"{bad}. Its OpenAPI document is {source_of(connection)}.")
         return ReadyTool(
@@ -144,7 +144,7 @@ class OpenApiTools:
             if entry is None:
                 raise ToolFailed(f"{connection.name} has no operation {rest}: look for one with {DISCOVER}.")
             try:
-                found = document.operation(entry)
+                found = document.operation(entry, connection.spec.get("baseUrl"))
             except BadDocument as bad:
                 raise ToolFailed(f"{bad}.") from None
             problem = check_value(found.schema, loads(params), what="the parameters", whose=f"the schema of {name}")
@@ -167,8 +167,7 @@ class OpenApiTools:
             raise ToolFailed(str(unavailable), "connection-unavailable") from None
 
     def _reachable(self, document: Document, connection: Connection) -> Connection:
-        spec = spec_with_server(document, connection, self._documents.known_source(connection) or "")
-        return connection if spec is connection.spec else replace(connection, spec=spec)
+        return with_server(document, connection, self._documents.known_source(connection) or "")
 
     async def _judge(self, operation: Operation, connection: Connection, params: JsonText, caller: Caller) -> Verdict:
         request = self._request(operation, connection, params, caller)
@@ -221,12 +220,12 @@ def _failing(name: str, reason: str) -> ReadyTool:
     return ReadyTool(name, reason, {}, "connection", "read", call)
 
 
-def _search(document: Document, owner: str, query: str) -> dict[str, Any]:
+def _search(document: Document, connection: Connection, query: str) -> dict[str, Any]:
     """The operations that fit a question best; all words count, those of the name most."""
     asked = set(_words(query))
     scored = [(_score(entry, asked), -number, entry) for number, entry in enumerate(document.entries.values())]
     fitting = sorted((item for item in scored if item[0] > 0 or not asked), key=lambda item: item[:2], reverse=True)
-    shown = [_description(document, owner, entry) for _, _, entry in fitting[:SHOWN]]
+    shown = [_description(document, connection, entry) for _, _, entry in fitting[:SHOWN]]
     return {"operations": shown, "total": len(fitting)}
 
 
@@ -257,9 +256,9 @@ def _words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-def _description(document: Document, owner: str, entry: Entry) -> dict[str, Any]:
+def _description(document: Document, connection: Connection, entry: Entry) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "name": f"{owner}__{entry.name}",
+        "name": f"{connection.name}__{entry.name}",
         "method": entry.method,
         "path": entry.path,
         "summary": (entry.summary or entry.description)[:TEXT_LIMIT],
@@ -267,7 +266,7 @@ def _description(document: Document, owner: str, entry: Entry) -> dict[str, Any]
     if entry.is_deprecated:
         shown["deprecated"] = True
     try:
-        schema = document.operation(entry).schema
+        schema = document.operation(entry, connection.spec.get("baseUrl")).schema
     except BadDocument as bad:
         return shown | {"unavailable": str(bad)}
     return shown | {"parameters": schema if len(dumps(schema)) <= SCHEMA_LIMIT else _names_only(schema)}

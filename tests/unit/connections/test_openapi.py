@@ -297,6 +297,25 @@ def test_swagger_2_is_read_as_well() -> None:
     assert found.server == "https://api.example.com/v2"
 
 
+@pytest.mark.parametrize("level", ["path", "operation"])
+def test_an_operation_of_another_server_cannot_be_called(level: str) -> None:
+    def found(url: str) -> Document:
+        own: dict[str, Any] = {"servers": [{"url": url}]}
+        other, operation = (own, {}) if level == "path" else ({}, own)
+        paths = {"/a": {**other, "get": operation}, "/b": {"get": {}}}
+        return Document({"openapi": "3.1.0", "servers": [{"url": "https://one.example/v1"}], "paths": paths})
+
+    for url in ("https://two.example/v1", "https://one.example/v2", "/v1"):
+        document = found(url)
+        bad, good = document.entries.values()
+        with pytest.raises(BadDocument, match=f"GET /a cannot be called: it has a server of its own, {url}"):
+            document.operation(bad, "https://three.example")
+        assert document.operation(bad, url).path == "/a"
+        assert document.operation(good).path == "/b"
+    same = found("https://one.example/v1")
+    assert same.operation(next(iter(same.entries.values()))).path == "/a"
+
+
 # Documents that cannot be used ---------------------------------------------------------------------------------------
 
 

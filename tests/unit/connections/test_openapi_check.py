@@ -21,11 +21,13 @@ GOOD: dict[str, Any] = {
 }
 
 
-def checked(root: Path, document: Any, source: str = "openapi.json", uses: tuple[str, ...] = ()) -> Described:
+def checked(
+    root: Path, document: Any, source: str = "openapi.json", uses: tuple[str, ...] = (), base: str = "https://x.example"
+) -> Described:
     folder = root / "connections" / "api"
     folder.mkdir(parents=True)
     (folder / "openapi.json").write_text(document if isinstance(document, str) else json.dumps(document))
-    given = Connection("api", "connections/api", "rest", {"openapi": {"source": source}})
+    given = Connection("api", "connections/api", "rest", {"openapi": {"source": source}, "baseUrl": base})
     tool = Tool("ship", "It ships.", {}, "amodal/tools/ship/handler.ts", "typescript", tools=uses)
     bundle = Bundle(root, "x", "1", "r", {"ship": tool}, {}, {}, connections={"api": given})
     return described(bundle, Kept())
@@ -41,6 +43,33 @@ def test_an_operation_that_cannot_be_called_is_listed_with_the_reason(tmp_path: 
     upload = {"requestBody": {"content": {"multipart/form-data": {}}}, "responses": RESPONSES}
     found = checked(tmp_path, {**GOOD, "paths": {"/files": {"post": upload}}})
     assert "multipart/form-data" in found.operations["api"][0]["unavailable"]
+    [problem] = found.problems
+    assert (problem.severity, problem.file) == ("warning", "connections/api/openapi.json")
+    assert "POST /files cannot be called" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("servers", "reason"),
+    [
+        ({}, "names no server"),
+        ({"servers": []}, "names no server"),
+        ({"servers": [{"url": "/v1"}]}, "names a server that cannot be used: the base URL has to begin with http"),
+        ({"servers": [{"url": "https://{region}.example.com"}]}, "a server with variables, https://{region}.example"),
+        (
+            {"servers": [{"url": "ftp://example.com"}]},
+            "names a server that cannot be used: the base URL has to begin with http",
+        ),
+        ({"servers": [{"url": "https://me:pw@example.com"}]}, "contains a user or a password"),
+        ({"servers": [{"url": "https://["}]}, "cannot be used: https://["),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_said_where_there_is_no_base_url(
+    tmp_path: Path, servers: dict[str, Any], reason: str
+) -> None:
+    [problem] = checked(tmp_path / "one", GOOD | servers, base="").problems
+    assert (problem.severity, problem.file, problem.key) == ("warning", "connections/api/spec.json", "baseUrl")
+    assert reason in problem.message
+    assert checked(tmp_path / "two", GOOD | servers).problems == []
 
 
 def test_an_operation_that_is_not_there_is_missed_where_it_is_used(tmp_path: Path) -> None:

@@ -280,6 +280,44 @@ def test_a_fetched_document_may_not_say_where_credentials_go(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("server", "expected"),
+    [("/v1", "/v1"), ("v1", "/docs/v1"), ("../v1/", "/v1"), ("?", "/docs/spec"), (".", "/docs"), (None, "")],
+)
+def test_the_server_of_a_fetched_document_is_read_by_the_rules_of_addresses(
+    tmp_path: Path, server: str | None, expected: str
+) -> None:
+    given = {**DOCUMENT, **({} if server is None else {"servers": [{"url": server}]})}
+
+    def answer(seen: Seen) -> Answer:
+        document = (200, {"content-type": "application/json"}, json.dumps(given).encode())
+        return document if seen.path == "/docs/spec" else echo(seen)
+
+    with serving(answer) as web:
+        [got] = Desk(tmp_path, {"openapi": {"source": f"{web.url}/docs/spec"}}).play(("listShipments", {}))
+    assert got["path"] == f"{expected}/shipments"
+
+
+@pytest.mark.parametrize(
+    "url", ["//127.0.0.1:9/v5", "http://127.0.0.1:9", "https://{host}/v1", "http://me:pw@{own}/v1"]
+)
+def test_a_server_that_a_fetched_document_may_not_name_is_refused_with_the_reason(tmp_path: Path, url: str) -> None:
+    def answer(_: Seen) -> Answer:
+        document = {**DOCUMENT, "servers": [{"url": url.replace("{own}", web.url.removeprefix("http://"))}]}
+        return 200, {"content-type": "application/json"}, json.dumps(document).encode()
+
+    with serving(answer) as web:
+        desk = Desk(tmp_path, {"openapi": {"source": f"{web.url}/spec?key=hidden"}, "headers": {"X-Key": "env:TOKEN"}})
+        [failed] = desk.play(("listShipments", {}))
+    assert isinstance(failed, ToolFailed)
+    assert failed.code == "connection-unavailable"
+    assert "connections/api/spec.json [baseUrl]: it is missing, and the OpenAPI document http://127" in str(failed)
+    assert [part in str(failed) for part in ("which is not where", "with variables", "a user or a")].count(True) == 1
+    assert "hidden" not in str(failed)
+    assert "pw" not in str(failed)
+    assert len(web.seen) == 1
+
+
+@pytest.mark.parametrize(
     ("answer", "reason"),
     [
         ((500, {}, b"secret words"), "the reply is 500"),
