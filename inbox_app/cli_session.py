@@ -69,8 +69,18 @@ def with_gateway(
 
 
 async def _heard(work: Coroutine[Any, Any, int]) -> int:
-    with _signals_wake():
+    with _signals_wake(), _terminated_as_interrupted():
         return await work
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Generator[None]:
+    """Let SIGTERM end a command as Ctrl+C does, which takes back what it asks and lets go of its runs."""
+    before = signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -290,6 +290,7 @@ class Runtime:
         """
         self._check_model("The answer does not count; the question is still open.")
         deadline = time.monotonic() + wait_s
+        await self._gates.sweep()
         while True:
             try:
                 pause, _ = await self._journal.answer(answer, self._judge, recorded)

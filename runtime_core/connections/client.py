@@ -7,17 +7,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
+from urllib.parse import SplitResult
 
 from runtime_core.connections.addresses import AddressRefused, address, base_of, encoded
 from runtime_core.connections.credentials import Access, Grant, Settings, Unusable, read_access
 from runtime_core.connections.exchange import Answer, ExchangeFailed, Exchanges
 from runtime_core.connections.injection import based, injected
-from runtime_core.connections.masking import masked, masked_json
+from runtime_core.connections.masking import MASK, masked, masked_json
 from runtime_core.connections.request import Request
 from runtime_core.connections.secrets import Secrets
 from runtime_core.connections.tokens import TokenRefused, Tokens
 from runtime_core.repo.bundle import Connection
 from runtime_core.repo.policy import METHODS, READ_METHODS
+from runtime_core.repo.references import is_reference
 from runtime_core.wire.json import JsonError, JsonText, JsonUnfit, dumps, loads
 
 BODY_SHOWN: Final = 2_000
@@ -45,6 +47,9 @@ class Sender(Protocol):
     def call_id(self) -> str | None: ...
     @property
     def context(self) -> JsonText | None: ...
+    def check_allowed(self, shown: Any) -> None:
+        """Raises if a person has allowed another request than this one (`Connections.shown`)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +105,14 @@ class Connections:
                 raise _refused(f"the header {name!r} cannot be set with a request, only in the spec.json")
         return request
 
+    async def shown(self, connection: Connection, request: Request, sender: Sender) -> Mapping[str, Any]:
+        """What a person is to be asked about before `send`. Raises `RequestFailed` if it cannot be sent."""
+        return (await self._prepare(connection, request, sender)).asked
+
     async def send(self, connection: Connection, request: Request, sender: Sender) -> Reply:
-        """Send a request with the credentials of a connection. Raises `RequestFailed`."""
-        if connection.unavailable:
-            raise _unavailable(connection, connection.unavailable)
-        request = self.complete(connection, request, sender)
-        settings = Settings(connection, self._secrets, sender.scope)
-        try:
-            access = await asyncio.to_thread(read_access, connection, self._secrets, sender.scope)
-            base_url = based(access.base_url, settings, sender.context)
-            prepared = _prepared(connection, access, base_url, request, sender, settings)
-        except Unusable as error:
-            raise _unavailable(connection, error) from None
+        """Send a request with the credentials of a connection. Raises `RequestFailed`, and what ``sender`` raises."""
+        prepared = await self._prepare(connection, request, sender)
+        sender.check_allowed(prepared.asked)
         try:
             async with asyncio.timeout(request.timeout_s):
                 answer = await self._exchange(prepared)
@@ -127,6 +128,18 @@ class Connections:
     async def close(self) -> None:
         """Close the connections that are kept open."""
         await self._exchanges.close()
+
+    async def _prepare(self, connection: Connection, request: Request, sender: Sender) -> Prepared:
+        if connection.unavailable:
+            raise _unavailable(connection, connection.unavailable)
+        request = self.complete(connection, request, sender)
+        settings = Settings(connection, self._secrets, sender.scope)
+        try:
+            access = await asyncio.to_thread(read_access, connection, self._secrets, sender.scope)
+            base_url = based(access.base_url, settings, sender.context)
+            return _prepared(connection, access, base_url, request, sender, settings)
+        except Unusable as error:
+            raise _unavailable(connection, error) from None
 
     async def _exchange(self, prepared: Prepared) -> Answer:
         grant = prepared.grant
@@ -164,11 +177,13 @@ class Connections:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request that is ready to be sent. ``secrets`` grows by the tokens it is sent with."""
+    """A request that is ready to be sent. ``asked``: what a person is shown; ``secrets`` grows by the tokens it is sent
+    with."""
 
     connection: str
     host: str
     shown: str
+    asked: Mapping[str, Any]
     method: str
     url: str
     headers: Mapping[str, str]
@@ -226,6 +241,7 @@ def _prepared(
         raise settings.wrong("baseUrl", f"{error}.") from None
     try:
         url = address(base, request.endpoint, request.params, access.query)
+        asked = request.shown(connection.name, address(_open_part(base, connection), request.endpoint, request.params))
     except AddressRefused as error:
         raise _refused(f"{error}") from None
     headers = _headers(access.headers, request.headers, access.credentials)
@@ -239,6 +255,7 @@ def _prepared(
         connection=connection.name,
         host=base.netloc,
         shown=f"{method} /{request.endpoint.partition('?')[0].removeprefix('/')}",
+        asked=asked,
         method=method,
         url=url,
         headers=dict(headers.values()),
@@ -248,6 +265,12 @@ def _prepared(
         secrets=set(access.secrets),
         values=access.values,
     )
+
+
+def _open_part(base: SplitResult, connection: Connection) -> SplitResult:
+    """What of the address of a connection may be shown: one that was looked up may hold a secret behind its host."""
+    hides = is_reference(connection.spec["baseUrl"]) and (base.path.strip("/") or base.query)
+    return base._replace(path=f"/{MASK}", query="") if hides else base
 
 
 def _headers(*layers: Mapping[str, str]) -> dict[str, tuple[str, str]]:

@@ -24,12 +24,13 @@ class Request:
     is_read: bool = False
     timeout_s: float = 30.0
 
-    def shown(self, connection: str) -> dict[str, Any]:
-        """What a person is asked about."""
+    def shown(self, connection: str, url: str) -> dict[str, Any]:
+        """What a person is asked about. ``url``: where it would be sent, without credentials."""
         more = {"params": self.params or None, "data": self.data, "headers": self.headers or None}
         return {
             "connection": connection,
             "method": self.method,
+            "url": url,
             "endpoint": self.endpoint,
             **{name: value for name, value in more.items() if value is not None},
         }

@@ -150,6 +150,7 @@ class Executor:
                 return
             await self._journal.abandon_claims()
             await self._journal.expire_due(time.time(), recorded)
+            await self._engine.sweep()
             self._left = await self._journal.runnable(_LEFT_LIMIT)
             self._serving = True
         self.pulse.kick()

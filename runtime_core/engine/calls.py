@@ -65,7 +65,7 @@ class Calls:
         if call.kind == "exec":
             return await self.traced(place, call.seq, "exec", "exec", call.args, partial(self.shell.run, call.args))
         if (member := self.members.get(call.kind)) is not None:
-            asked = MemberCall(self._caller(place, call.seq), place.tool.name, place.tool.may_write)
+            asked = MemberCall(self.caller(place, call.seq), place.tool.name, place.tool.may_write)
             return await self.traced(
                 place, call.seq, call.kind, call.name, call.args, partial(member, call.args, asked)
             )
@@ -113,7 +113,7 @@ class Calls:
         ready = self.origin.ready(call.name)
         if ready is not None:
             self.check_ready(place, ready, call.args)
-            return await self._use(ready, call.args, self._caller(place, call.seq))
+            return await self._use(ready, call.args, self.caller(place, call.seq))
         tool = self.child_tool(place, call.name, call.args)
         return await self._run(place.child(tool, call.seq), call.args)
 
@@ -134,7 +134,7 @@ class Calls:
         """What a tool that only writes a store is to write. Raises `CallFailed`."""
         self.check_ready(place, tool, call.args)
         try:
-            return prepare(call.args, self._caller(place, call.seq))
+            return prepare(call.args, self.caller(place, call.seq))
         except ToolFailed as failed:
             raise _ready_failed(tool, failed) from None
 
@@ -150,7 +150,7 @@ class Calls:
             text = f'Tool "{tool.name}" failed: it did not finish within {tool.timeout_s:g} s.'
             raise CallFailed("execution-failed", text, tool=tool.name) from None
 
-    def _caller(self, place: Place, number: int, agent: Agent | None = None) -> Caller:
+    def caller(self, place: Place, number: int, agent: Agent | None = None) -> Caller:
         origin, run = self.origin, self.origin.session_id
         agent = agent or origin.bundle.agents.get(place.agent or "")
         return Caller(
@@ -238,7 +238,7 @@ class Calls:
         ready = self.origin.ready(name)
         if ready is not None:
             self._check(ready, params)
-            caller = self._caller(at, number, agent)
+            caller = self.caller(at, number, agent)
             verdict = await _judged(ready, params, caller)
             if verdict.tier != "allow":
                 return await self._guarded(agent, at, number, name, params, verdict)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from runtime_core.agents.loop import OutcomeUnknown
+from runtime_core.engine.allowed import objection
 from runtime_core.engine.calls import Calls, effect_of
 from runtime_core.engine.changes import ChangedCalls, changed_question
 from runtime_core.engine.conclusion import Conclusion, Stuck
@@ -267,6 +268,16 @@ class RunDriver:
     async def _perform(self, frame: DurableFrame, call: HandlerCall) -> None:
         """Run an inline child or a subagent; an intent goes first unless it may simply be run again."""
         began, at = now(), slot(frame.path, call.seq)
+        if frame.place.is_gate and self._open.intent(frame, call) is None:
+            try:
+                error = await objection(self._calls, frame.place, call)
+            except Stuck as stuck:
+                self._conclusion.reach(stuck)
+                return
+            if error is not None:
+                self._open.start(frame, call)
+                self._open.fail(frame, call, error)
+                return
         if effect_of(self._origin, call) == "once":
             intent = self._open.intent(frame, call)
             if intent is not None:

@@ -15,6 +15,7 @@ from runtime_core.engine.divergence import find, span_name
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.failures import failure_text
 from runtime_core.engine.frames import Origin
+from runtime_core.engine.gate import Order
 from runtime_core.engine.gating import root_place
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.quota import end_refusal
@@ -85,11 +86,12 @@ class DryRuns:
         """What the run would do next if it got this answer, as ``{"session_id", "sessionId", "pause_id", "outcome",
         "calls", "questions", "result"}``.
 
-        ``calls`` are those it would make, in call order, each ``{"kind", "name", "params", "path", "due"}`` with the
-        names from the top tool down to the caller, and ``due`` only for a sleep or timer; ``questions`` the pauses it
-        would open. ``outcome.kind``: ``call``, ``question`` (with ``pause``, which may be one that is open already),
-        ``sleeping`` (``wake_at``), ``complete``, ``failed``, ``diverged`` or ``cannot-tell`` (each with ``code`` and
-        ``reason``). Raises `RuntimeFault` as `Runtime.answer` would; nothing is executed or stored.
+        ``calls`` are those it would make, in call order, each ``{"kind", "name", "params", "path", "due", "request"}``
+        with the names from the top tool down to the caller, ``due`` only for a sleep or timer, and ``request`` only if
+        that is what a person is asked about; ``questions`` the pauses it would open. ``outcome.kind``: ``call``,
+        ``question`` (with ``pause``, which may be one that is open already), ``sleeping`` (``wake_at``), ``complete``,
+        ``failed``, ``diverged`` or ``cannot-tell`` (each with ``code`` and ``reason``). Raises `RuntimeFault` as
+        `Runtime.answer` would; nothing is executed or stored.
         """
         run, known, entries = await self._read(answer.run_id)
         pause = self._judge(run, known, answer)
@@ -231,12 +233,13 @@ def _wire(script: Script, pause: PauseRow, ending: Ending, who: str) -> dict[str
     questions = [_pause_wire(asked, who) for asked in ending.questions]
     asked = [one for one in script.asked.values() if not _is_given_up(one.slot, ending)]
     still_open = [_pause_wire(one, who) for one in sorted(asked, key=lambda one: one.asked_at)]
+    order = Order.of(run.params) if run.gate is not None else None
     return {
         "session_id": run.id,
         "sessionId": run.id,
         "pause_id": pause.id,
         "outcome": _outcome(run, ending, [*questions, *still_open]),
-        "calls": [_call_wire(call) for call in ending.calls],
+        "calls": [_call_wire(call, order) for call in ending.calls],
         "questions": questions,
         "result": loads(ending.value) if ending.kind == "returned" and ending.value is not None else None,
     }
@@ -272,12 +275,13 @@ def _message(ending: Ending) -> str:
     return error["message"]
 
 
-def _call_wire(call: NextCall) -> dict[str, Any]:
+def _call_wire(call: NextCall, order: Order | None) -> dict[str, Any]:
     wire: dict[str, Any] = {
         "kind": call.kind,
         "name": span_name(call.kind, call.name),
         "params": loads(call.params),
         "path": list(call.names),
+        **({"request": order.request} if order is not None and order.request is not None else {}),
     }
     return wire if call.due is None else {**wire, "due": iso(call.due)}
 

@@ -184,6 +184,10 @@ class Engine:
         """Whether a model of the run waits for a person."""
         return self._gates.is_asking(run_id)
 
+    async def sweep(self) -> None:
+        """Cancel what models of processes that are gone have asked."""
+        await self._gates.sweep()
+
     def cancel(self, run_id: str) -> None:
         """Abort the leg of a run that was cancelled in the journal."""
         driver = self._drivers.get(run_id)

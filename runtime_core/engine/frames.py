@@ -78,6 +78,10 @@ class Place:
     attachments: JsonText | None = None
     """The files that the run was started with, at its top (contract 3.2)."""
 
+    @property
+    def is_gate(self) -> bool:
+        return self.tool.entry == GATE
+
     def child(self, tool: Tool, number: int) -> Place:
         return replace(
             self,

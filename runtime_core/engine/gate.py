@@ -29,7 +29,8 @@ class Order:
 
     ``path``: the names from the top tool down to the agent; ``at``: the slot of the call in the run of the model;
     ``request``: what would be sent, for a call of a connection. ``wait_s``: how long the model waits (None: it does
-    not). ``levels`` and ``deepest`` as in `Place`.
+    not). ``levels`` and ``deepest`` as in `Place`. ``asker``: the process (`hosts.remains`) that asks for a call which
+    no journal holds, so that nobody else can take the answer.
     """
 
     kind: Gate
@@ -45,6 +46,7 @@ class Order:
     wait_s: float | None = None
     reason: str | None = None
     request: Any = None
+    asker: str | None = None
 
     def to_json(self) -> JsonText:
         """The params of the gate. ``ask`` is what its handler calls ``ctx.waitForApproval`` with, in every leg."""
@@ -56,7 +58,9 @@ class Order:
             ask["title"] = self.title
         if self.wait_s is not None:
             ask["timeoutMs"] = round(self.wait_s * 1000)
-        place = {"at": self.at, "levels": self.levels, "deepest": self.deepest}
+        place: dict[str, Any] = {"at": self.at, "levels": self.levels, "deepest": self.deepest}
+        if self.asker is not None:
+            place["asker"] = self.asker
         return dumps({"ask": ask, "kind": self.kind, "wait_s": self.wait_s, **place})
 
     @classmethod

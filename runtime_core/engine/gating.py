@@ -3,7 +3,8 @@
 The model's side of a gate. A gate is known by the run, the slot and the arguments of the call it is about: a call that
 is made again, because the run restarted, finds the gate of its first attempt, asked, answered or done, and nothing is
 asked or executed twice. While a model waits, the gate belongs to its call: it is cancelled when that is given up, and
-when it was left behind by a process that died. If nobody is there to do that, its deadline ends it.
+when it was left behind by a process that died, at the latest before anybody answers. If nobody is there to do that, its
+deadline ends it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from runtime_core.engine.failures import CallFailed, failure_text
 from runtime_core.engine.frames import Place
 from runtime_core.engine.gate import ASKED, ENTRY, Order
 from runtime_core.hosts.base import HandlerFailure
+from runtime_core.hosts.remains import is_gone, this_process
 from runtime_core.journal.base import Journal
 from runtime_core.repo.bundle import Agent, Bundle, Tool
 from runtime_core.repo.policy import Verdict
@@ -63,7 +65,8 @@ class Gates:
     async def ask(self, order: Order, parent: str | None, new: NewGate) -> JsonText:
         """Have a person decide about a call in the run ``parent``, and have it made. Raises `CallFailed`."""
         if order.kind == "confirm":
-            order = replace(order, wait_s=self.wait_s)
+            asker = await asyncio.to_thread(this_process) if parent is None else None
+            order = replace(order, wait_s=self.wait_s, asker=asker)
         row = new(order)
         run_id = row.id
         try:
@@ -77,7 +80,7 @@ class Gates:
                 raise _left_to_an_operator(order, run_id)
             run = await self._followed(run_id, parent)
         except asyncio.CancelledError:
-            if order.kind == "confirm" and not self.is_stopped:
+            if order.kind == "confirm" and (parent is None or not self.is_stopped):
                 leaving = asyncio.get_running_loop().create_task(self._withdraw(run_id, row.created_by))
                 self._leaving.add(leaving)
                 leaving.add_done_callback(self._leaving.discard)
@@ -102,6 +105,14 @@ class Gates:
             if (is_over or _covers(done, order.at)) and await self._is_unanswered(gate.id):
                 await self._withdraw(gate.id, gate.created_by)
 
+    async def sweep(self) -> None:
+        """Cancel the gates of calls that no journal holds and whose process is gone."""
+        waiting = [(gate, order.asker) for gate, order in await self._gates(None) if _may_wait(gate)]
+        for gate, asker in waiting:
+            is_left = asker is not None and await asyncio.to_thread(is_gone, asker)
+            if is_left and await self._is_unanswered(gate.id):
+                await self._withdraw(gate.id, gate.created_by)
+
     async def _known(self, order: Order, parent: str | None) -> RunRow | None:
         """The gate of an earlier attempt; one for another call in the same place is of no use any more."""
         if parent is None:
@@ -116,7 +127,7 @@ class Gates:
                 await self._withdraw(gate.id, gate.created_by)
         return found
 
-    async def _gates(self, parent: str) -> list[tuple[RunRow, Order]]:
+    async def _gates(self, parent: str | None) -> list[tuple[RunRow, Order]]:
         gates = [(gate, Order.of(gate.params)) for gate in await self.journal.gates(parent)]
         return [(gate, order) for gate, order in gates if order is not None]
 
@@ -257,9 +268,10 @@ def _result(order: Order, run: RunRow, question: PauseRow | None) -> JsonText:
     if run.status in FINISHED:
         failure = HandlerFailure(str(error.get("name")), str(error.get("message")), error.get("code"))
         raise CallFailed("execution-failed", failure_text(order.tool, failure), tool=order.tool, cause=error)
+    why = f" ({str(error['message']).rstrip('.')})" if error.get("message") else ""
     raise CallFailed(
         "execution-failed",
-        f'Tool "{order.tool}" was allowed and has not finished: it is {run.shown_status} as run {run.id}, which goes '
-        "on by itself. Do not call it again.",
+        f'Tool "{order.tool}" was allowed and has no result: it is {run.shown_status} as run {run.id}{why}, where a '
+        "person decides what becomes of it. Do not call it again.",
         tool=order.tool,
     )

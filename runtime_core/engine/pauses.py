@@ -42,7 +42,7 @@ def stuck_run(claim: Claim, reason: str, now: float) -> tuple[PauseRow, Entry]:
             "question": f"{run.tool} cannot go on: {reason}",
             "inputType": "choice",
             "options": [{"value": "run-again", "label": "Try again", "sub": "Goes on where the run stopped"}],
-            "context": {"tool": run.tool, "repository": run.repo, "params": loads(run.params)},
+            "context": {"tool": run.tool, "repository": run.repo, "params": run.input},
             "allowEdits": False,
         }
     )

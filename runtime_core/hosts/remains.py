@@ -55,6 +55,26 @@ class Remains:
         return self._folder / f"{os.getpid()}-{pid}"
 
 
+def this_process() -> str:
+    """Names this process so that no other one is ever taken for it; empty where `is_gone` cannot tell anyway."""
+    if sys.platform == "win32":
+        return ""
+    with contextlib.suppress(OSError):
+        return f"{os.getpid()} {born(os.getpid())}"
+    return ""
+
+
+def is_gone(process: str) -> bool:
+    """Whether a process, named by `this_process`, has ended; False if nobody can tell."""
+    pid, _, since = process.partition(" ")
+    if sys.platform == "win32" or not pid.isdigit() or not since:
+        return False
+    try:
+        return not _exists(int(pid)) or born(int(pid)) != since
+    except OSError:
+        return not _exists(int(pid))
+
+
 def _exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)

@@ -188,8 +188,9 @@ class Journal(Protocol):
         """Open questions, oldest first, paged by key."""
         ...
 
-    async def gates(self, parent: str) -> Sequence[RunRow]:
-        """The runs that ask a person for a run (decision 20), ended ones too, oldest first."""
+    async def gates(self, parent: str | None) -> Sequence[RunRow]:
+        """The runs that ask a person for a run (decision 20), oldest first, ended ones too; None: those that have not
+        ended and ask for a call which no journal holds."""
         ...
 
     async def legs(self, run_id: str) -> Sequence[LegRow]:

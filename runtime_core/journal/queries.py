@@ -144,10 +144,9 @@ def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
     return Page(items, total, _cursor(items[-1].asked_at, items[-1].id) if len(rows) > limit else None)
 
 
-def gates(db: Connection, parent: str) -> list[RunRow]:
-    rows = db.execute(
-        f"SELECT {RUN} FROM durable_run WHERE parent_session = ? AND gate IS NOT NULL ORDER BY id", (parent,)
-    )
+def gates(db: Connection, parent: str | None) -> list[RunRow]:
+    whose = "parent_session = ?" if parent is not None else "parent_session IS ? AND finished_at IS NULL"
+    rows = db.execute(f"SELECT {RUN} FROM durable_run WHERE {whose} AND gate IS NOT NULL ORDER BY id", (parent,))
     return [to_run(db, row) for row in rows.fetchall()]
 
 

@@ -158,7 +158,7 @@ class SqliteJournal:
     async def pending(self, limit: int, cursor: str | None) -> Page[PauseRow]:
         return await self._readers.read(lambda db: queries.pending(db, limit, cursor))
 
-    async def gates(self, parent: str) -> Sequence[RunRow]:
+    async def gates(self, parent: str | None) -> Sequence[RunRow]:
         return await self._readers.read(lambda db: queries.gates(db, parent))
 
     async def legs(self, run_id: str) -> Sequence[LegRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, cast, runtime_checkable
 
 from runtime_core.repo.bundle import Agent, Bundle, Effect
 from runtime_core.repo.policy import Verdict
@@ -45,12 +45,27 @@ class Caller:
 
     def check_allowed(self, shown: Any) -> None:
         """Whether what is about to be done is what a person allowed. Raises `ToolFailed`."""
-        if self.allowed is not None and digest(self.allowed) != digest(shown):
+        if self.allowed is not None and (changes := _changes(self.allowed, shown)):
             raise ToolFailed(
-                "nothing was sent, because it would not be what was allowed any more: the connection, its OpenAPI "
-                "document or the tool has changed since the question was asked. Have it asked again.",
-                "content-changed",
+                f"Nothing was sent, because it would not be what was allowed any more: {changes}. The connection, its "
+                "OpenAPI document or the tool has changed since the question was asked. Have it asked again.",
+                CHANGED,
             )
+
+
+CHANGED: Final = "content_changed"
+
+
+def _changes(allowed: Any, now: Any) -> str:
+    """What is not as it was shown; empty if everything is."""
+    before, after = (cast("dict[str, Any]", one if isinstance(one, dict) else {}) for one in (allowed, now))
+    names = sorted(name for name in before.keys() | after if digest(before.get(name)) != digest(after.get(name)))
+    told = [f"{name} was {before.get(name)} and is {after.get(name)} now" for name in _TOLD if name in names]
+    return "; ".join(told + [name for name in names if name not in _TOLD])
+
+
+_TOLD: Final = ("connection", "method", "url")
+"""What everybody may read in a message; bodies may be long."""
 
 
 Prepare = Callable[[JsonText, Caller], StoreWrite]

@@ -171,12 +171,15 @@ class OpenApiTools:
 
     async def _judge(self, operation: Operation, connection: Connection, params: JsonText, caller: Caller) -> Verdict:
         request = self._request(operation, connection, params, caller)
+        try:
+            shown = await self._connections.shown(connection, request, caller)
+        except RequestFailed as failed:
+            raise ToolFailed(failed.message, failed.code) from None
         given: Any = cast("dict[str, Any]", loads(params)).get("query")
-        return replace(judge(connection.policy, request, given), shown=request.shown(connection.name))
+        return replace(judge(connection.policy, request, given), shown=shown)
 
     async def _send(self, operation: Operation, connection: Connection, params: JsonText, caller: Caller) -> JsonText:
         request = self._request(operation, connection, params, caller)
-        caller.check_allowed(request.shown(connection.name))
         try:
             reply = await self._connections.send(connection, request, caller)
         except RequestFailed as failed:
@@ -214,10 +217,10 @@ def _described(bundle: Bundle) -> Sequence[str]:
 
 
 def _failing(name: str, reason: str) -> ReadyTool:
-    async def call(params: JsonText, caller: Caller) -> JsonText:
+    async def fail(params: JsonText, caller: Caller) -> Any:
         raise ToolFailed(reason, "connection-unavailable")
 
-    return ReadyTool(name, reason, {}, "connection", "read", call)
+    return ReadyTool(name, reason, {}, "connection", "read", fail, judge=fail)
 
 
 def _search(document: Document, connection: Connection, query: str) -> dict[str, Any]:

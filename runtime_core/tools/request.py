@@ -90,9 +90,7 @@ class Requests:
         except _Refused as refused:
             return dumps({"error": refused.message})
         try:
-            request = self._connections.complete(asked.connection, asked.request, caller)
-            caller.check_allowed(request.shown(asked.connection.name))
-            reply = await self._connections.send(asked.connection, request, caller)
+            reply = await self._connections.send(asked.connection, asked.request, caller)
         except RequestFailed as failed:
             if failed.reply is None:
                 raise ToolFailed(failed.message, failed.code) from None
@@ -105,9 +103,14 @@ class Requests:
         try:
             asked = _of_tool(caller, params)
             request = self._connections.complete(asked.connection, asked.request, caller)
-        except (_Refused, RequestFailed):
-            return Verdict("allow")  # it is not made, and nobody has to be asked about it
-        return replace(judge(asked.connection.policy, request), shown=request.shown(asked.connection.name))
+            shown = await self._connections.shown(asked.connection, request, caller)
+        except _Refused as refused:
+            if caller.allowed is None:
+                return Verdict("allow")  # it is not made, which its result says
+            raise ToolFailed(refused.message, refused.code) from None
+        except RequestFailed as failed:
+            raise ToolFailed(failed.message, failed.code) from None
+        return replace(judge(asked.connection.policy, request), shown=shown)
 
 
 _PARAMETERS: Final = {

@@ -128,7 +128,7 @@ class RunRow:
         return Standing(self.status, self.repo, self.revision, self.leg_revision, self.resume_on)
 
     @property
-    def _input(self) -> JsonValue:
+    def input(self) -> JsonValue:
         """Of a run that only asks a person: the arguments of the call that it asks about."""
         match loads(self.params):
             case {"ask": {"context": {"arguments": given}}} if self.gate is not None:
@@ -142,7 +142,7 @@ class RunRow:
             "sessionId": self.id,
             "tool_name": self.tool,
             "status": self.shown_status,
-            "input": self._input,
+            "input": self.input,
             "result": loads(self.result) if self.result is not None else None,
             "error": loads(self.error) if self.error is not None else None,
             "requested_by": self.created_by,

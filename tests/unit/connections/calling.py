@@ -34,6 +34,9 @@ class Someone:
     call_id: str | None = None
     context: str | None = None
 
+    def check_allowed(self, shown: Any) -> None:
+        """Nobody has allowed anything."""
+
 
 def connection(url: str, name: str = "support-api", **spec: Any) -> Connection:
     return Connection(name, f"connections/{name}", "rest", {"baseUrl": url, **spec})

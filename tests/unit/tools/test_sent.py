@@ -137,7 +137,8 @@ _OPERATIONS = st.fixed_dictionaries(
 )
 
 
-def _is_sent(shown: Mapping[str, Any], seen: Seen) -> None:
+def _is_sent(desk: Desk, shown: Mapping[str, Any], seen: Seen) -> None:
+    assert shown["url"] == f"{desk.web.url}{seen.path}"
     path, _, query = shown["endpoint"].partition("?")
     fields = parse_qsl(query, keep_blank_values=True)
     for name, values in shown.get("params", {}).items():
@@ -170,7 +171,7 @@ def _is_judged(verdict: Verdict, seen: Seen) -> None:
 def test_a_request_is_judged_and_shown_as_it_is_sent(desk: Desk, params: Any, context: Any) -> None:
     verdict, seen = desk.sent("request", params, context)
     if seen is not None:
-        _is_sent(verdict.shown, seen)
+        _is_sent(desk, verdict.shown, seen)
         _is_judged(verdict, seen)
         assert "very-secret" not in dumps(verdict.shown)
 
@@ -180,7 +181,7 @@ def test_a_request_is_judged_and_shown_as_it_is_sent(desk: Desk, params: Any, co
 def test_an_operation_is_judged_and_shown_as_it_is_sent(desk: Desk, params: Any, context: Any) -> None:
     verdict, seen = desk.sent("api__book", params, context)
     if seen is not None:
-        _is_sent(verdict.shown, seen)
+        _is_sent(desk, verdict.shown, seen)
         _is_judged(verdict, seen)
         assert "very-secret" not in dumps(verdict.shown)
 
