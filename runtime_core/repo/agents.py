@@ -7,21 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from runtime_core.repo.bundle import Agent, Condition
 from runtime_core.repo.definitions import AGENTS, NOT_READ, Described, files_of, is_function
-from runtime_core.repo.files import JsonFile, read_json, read_text, validate
+from runtime_core.repo.fields import Fields, nearly
+from runtime_core.repo.files import JsonFile, read_json, read_text, unknown_key, validate
 from runtime_core.repo.frontmatter import FrontMatterError, split_front_matter, split_headings
 from runtime_core.repo.items import folders_of
 from runtime_core.repo.report import INVALID, NOT_FOUND, PARSE_FAILED, Report, report_unread
 from runtime_core.wire.json import dumps
 
+_ENTRY_KEYS: Final = {"name", "mode", "conditional"}
 _LISTS: Final = ("tools", "subagents", "connections", "skills", "mcp")
 
 
-class AgentFile(BaseModel):
+class AgentFile(Fields):
     model_config = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel, validate_by_name=True)
 
     name: str | None = Field(None, description="Give the name that is shown, as a text, or leave it out.")
@@ -107,6 +109,8 @@ def _entry(
         return item
     entry = cast("dict[str, Any]", item)
     given = entry.get("mode" if key[0] == "stores" else "name")
+    for wrong, meant in nearly(entry, _ENTRY_KEYS):
+        report.error(INVALID, file.name, *unknown_key(wrong, meant), **file.place((*key, wrong)))
     condition = entry.get("conditional")
     if condition is not None and not is_function(condition):
         remedy = "Give a function that takes the surface context and says true or false."

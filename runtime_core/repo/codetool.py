@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from runtime_core.repo.bundle import Effect, Exposure
+from runtime_core.repo.fields import Fields
 
 _FIELDS: Final = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel, validate_by_name=True)
 _NO_EFFECT: Final[Mapping[str, str]] = {
@@ -19,14 +20,15 @@ _NO_EFFECT: Final[Mapping[str, str]] = {
 }
 
 
-class ExposureField(BaseModel):
+class ExposureField(Fields):
     model_config = _FIELDS
+    guards = None
 
     kind: Exposure = Field(description='Write "open", "requires-confirmation" or "operator-gated".')
     prompt: str | None = Field(None, description="Give what a person is asked as a text, or leave it out.")
 
 
-class Base(BaseModel):
+class Base(Fields):
     model_config = _FIELDS
 
     name: str | None = Field(None, description="Repeat the id.")
@@ -34,8 +36,10 @@ class Base(BaseModel):
     parameters_json_schema: dict[str, Any] | None = Field(None, description="Give a JSON Schema as an object.")
 
 
-class CodeTool(BaseModel):
+class CodeTool(Fields):
     model_config = _FIELDS
+    also = frozenset({"handle", "internal", *_NO_EFFECT})
+    guards = frozenset({"exposure", "enabled", "llm_callable", "llmCallable"})
 
     id: str = Field(description="Give the name of the tool as a text: lower-case letters, digits and underscores.")
     exposure: ExposureField = Field(ExposureField(kind="open", prompt=None), description='Write {kind: "open"}.')

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from runtime_core.repo.bundle import Connection
+from runtime_core.repo.fields import Fields
 from runtime_core.repo.files import JsonFile, read_json, validate
 from runtime_core.repo.items import folders_of
 from runtime_core.repo.policy import Policy
@@ -28,8 +29,12 @@ _FIELDS: Final = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to
 _TEXTS: Final = ("surface", "entities", "rules")
 
 
-class Auth(BaseModel):
+class Auth(Fields):
     model_config = _FIELDS
+    also = frozenset(
+        {"provider", "in", "name", "key", "value", "apiKey", "username", "password", "audience", "clientAuth"}
+    )
+    also |= {"tokenUrl", "token_url", "clientId", "client_id", "clientSecret", "client_secret", "scope", "scopes"}
 
     type: Literal["bearer", "api_key", "oauth2", "basic", "header", "none"] = Field(
         description="Write bearer, api_key, oauth2, basic, header or none as the type."
@@ -39,7 +44,7 @@ class Auth(BaseModel):
     prefix: str | None = Field(None, description="Give what stands before the value as a text, or leave it out.")
 
 
-class Injection(BaseModel):
+class Injection(Fields):
     model_config = _FIELDS
 
     place: Literal["header", "query", "path", "body"] = Field(
@@ -49,8 +54,12 @@ class Injection(BaseModel):
     required: bool = Field(False, description="Write true or false, or leave it out.")
 
 
-class Spec(BaseModel):
+class Spec(Fields):
     model_config = _FIELDS
+    also = frozenset(
+        {"openapi", "specUrl", "format", "test", "testPath", "sync", "filter", "driverPackage", "accessToken"}
+    )
+    also |= {"fromAddress", "userId", "devInboxDir", "devSinkDir"}
 
     protocol: str = Field("rest", min_length=1, description='Write "rest", "mcp" or the name of a driver.')
     base_url: str | None = Field(None, description="Give the address that paths are added to.")

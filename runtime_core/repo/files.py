@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from runtime_core.repo.fields import Fields, Key, misspelt
 from runtime_core.repo.position import locate, show_key
 from runtime_core.repo.report import INVALID, PARSE_FAILED, READ_FAILED, Report
 from runtime_core.repo.revision import is_inside
@@ -23,8 +24,7 @@ DEFINITION_LIMIT: Final = 1024 * 1024
 PLACES_LIMIT: Final = 100
 """Places looked up in one file: each takes reading it up to there."""
 
-Key = tuple[str | int, ...]
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", bound=Fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,9 @@ def read_json(root: Path, name: str, report: Report) -> JsonFile | None:
 
 def validate(model: type[M], file: JsonFile, report: Report) -> M | None:
     """Check a file against a model; the remedy of a wrong field is the description of the model's field."""
+    for key, meant, is_guard in misspelt(model, file.value):
+        add = report.error if is_guard else report.warning
+        add(INVALID, file.name, *unknown_key(str(key[-1]), meant), **file.place(key))
     try:
         return model.model_validate(file.value)
     except ValidationError as error:
@@ -124,6 +127,11 @@ def validate(model: type[M], file: JsonFile, report: Report) -> M | None:
                 place["key"] = show_key((*file.prefix, *problem["loc"]))
             report.error(INVALID, file.name, f"{in_words(problem)}.", remedy, **place)
     return None
+
+
+def unknown_key(key: str, meant: str) -> tuple[str, str]:
+    """Message and remedy of a key that is nearly a known one."""
+    return f'"{key}" is not known here and has no effect.', f'Write "{meant}", or take it out.'
 
 
 def _json_key(value: object, loc: Sequence[str | int]) -> Key:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from runtime_core.repo.bundle import Hook, HookPoint, Language
+from runtime_core.repo.fields import Fields
 from runtime_core.repo.files import read_json, validate
 from runtime_core.repo.items import folders_of
 from runtime_core.repo.report import INVALID, NOT_FOUND, Report
@@ -21,8 +22,9 @@ _CHAT: Final = frozenset[HookPoint]({"preInput", "preOutput", "postTurn"})
 _CAPABILITIES: Final = ("store:read", "reads_tool_io", "gates_tools")
 
 
-class HookFile(BaseModel):
+class HookFile(Fields):
     model_config = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel)
+    guards = None
 
     name: str | None = Field(None, description="Give the name as a text, or leave it out.")
     label: str | None = Field(None, description="Give the label as a text, or leave it out.")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from runtime_core.repo.bundle import McpServer
+from runtime_core.repo.fields import Fields
 from runtime_core.repo.files import JsonFile, Key, read_json, validate
 from runtime_core.repo.position import show_key
 from runtime_core.repo.references import ENV, Known, literal_secrets, unset_names
@@ -24,15 +25,16 @@ _UNUSED: Final = ("embed", "platform", "proactive")
 _WITH_SECRETS: Final = ("mcp", "models", "platform", "proactive", "stores", "webTools")
 
 
-class ModelChoice(BaseModel):
+class ModelChoice(Fields):
     model_config = ConfigDict(extra="allow", strict=True)
+    also = frozenset({"baseUrl", "credentials", "region"})
 
     provider: str = Field(min_length=1, description='Name the provider, for example "scripted".')
     model: str = Field(min_length=1, description="Name the model; for the scripted provider, a file in the repository.")
     fallback: ModelChoice | None = Field(None, description="Give another model as an object, or leave this out.")
 
 
-class Models(BaseModel):
+class Models(Fields):
     model_config = ConfigDict(extra="allow", strict=True)
 
     main: ModelChoice | None = Field(None, description='Write {"provider": …, "model": …}, or leave it out.')
@@ -40,14 +42,15 @@ class Models(BaseModel):
     advanced: ModelChoice | None = Field(None, description='Write {"provider": …, "model": …}, or leave it out.')
 
 
-class Sandbox(BaseModel):
+class Sandbox(Fields):
     model_config = ConfigDict(extra="allow", strict=True)
+    also = frozenset({"template"})
 
     shell_exec: bool = Field(False, alias="shellExec", description="Write true or false, or leave it out.")
     max_timeout: float = Field(30_000, alias="maxTimeout", gt=0, description="Give a number of milliseconds above 0.")
 
 
-class WebTools(BaseModel):
+class WebTools(Fields):
     model_config = ConfigDict(extra="allow", strict=True)
 
     provider: Literal["google"] = Field(description='Write "google": web tools need it, whatever the model is.')
@@ -55,8 +58,9 @@ class WebTools(BaseModel):
     model: str | None = Field(None, description="Name a Gemini model, or leave it out.")
 
 
-class Memory(BaseModel):
+class Memory(Fields):
     model_config = ConfigDict(extra="allow", strict=True)
+    also = frozenset({"nudgeInterval", "sessionSearch"})
 
     enabled: bool = Field(False, description="Write true or false.")
     editable_by: Literal["any", "admin", "none"] = Field(
@@ -66,8 +70,10 @@ class Memory(BaseModel):
     max_total_chars: int = Field(8000, alias="maxTotalChars", gt=0, description="Give a whole number above 0.")
 
 
-class Manifest(BaseModel):
+class Manifest(Fields):
     model_config = ConfigDict(extra="allow", strict=True)
+    also = frozenset({"adminAgent", "adminAgentVersion", "ci", "disabledSubagents", "fileTools", "mcp", "packages"})
+    also |= {"runtimeApp", "scope", "stores", "webTools", *_UNUSED}
 
     name: str = Field(min_length=1, description='Give the agent a name, for example "name": "release-desk".')
     version: str = Field(min_length=1, description='Give a version as text, for example "version": "1.0.0".')
@@ -197,7 +203,7 @@ def _optional_block(key: Key) -> Key | None:
     return None
 
 
-def _parts(manifest: Mapping[str, Any]) -> Iterator[tuple[Key, type[BaseModel]]]:
+def _parts(manifest: Mapping[str, Any]) -> Iterator[tuple[Key, type[Fields]]]:
     if "webTools" in manifest:
         yield ("webTools",), WebTools
     for name in list(_declared_servers(manifest)):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from runtime_core.repo.fields import Fields
 from runtime_core.repo.files import JsonFile, read_json, validate
 from runtime_core.repo.policy import METHODS, READ_METHODS, Endpoint, FieldRestriction, Policy, Threshold, Tier
 from runtime_core.repo.report import INVALID, Report
@@ -63,20 +62,14 @@ def _read(root: Path, name: str, report: Report) -> Policy | None:
     file = read_json(root, name, report)
     if file is None:
         return None
-    _check_spelling(file, (), PolicyFile, report)
     model = validate(PolicyFile, file, report)
     if model is None:
         return None
-    if isinstance(file.value.get("delegations"), dict):
-        _check_spelling(file, ("delegations",), DelegationsEntry, report)
     confirms: Tier = "review" if model.escalates else "confirm"
     _warn_of_idle(file, model, report)
     endpoints: dict[str, Endpoint] = {}
     for key, given in model.endpoints.items():
         at = ("endpoints", key)
-        _check_spelling(file, at, EndpointEntry, report)
-        for number in range(len(given.thresholds)):
-            _check_spelling(file, (*at, "thresholds", number), ThresholdEntry, report)
         match = _KEY.fullmatch(key)
         problem = _problem(match)
         if problem is not None:
@@ -147,27 +140,6 @@ def _restriction(given: RestrictionEntry) -> FieldRestriction:
     )
 
 
-def _check_spelling(file: JsonFile, at: tuple[str | int, ...], model: type[BaseModel], report: Report) -> None:
-    """Unknown keys are ignored (contract 1.1), but one that is nearly a known one is a guard that would be missing."""
-    value: Any = file.value
-    for part in at:
-        value = value[part]
-    known = {info.alias or name for name, info in model.model_fields.items()}
-    for key in cast("Iterable[str]", value):
-        meant = _meant(key, known)
-        if meant is not None:
-            text = f'"{key}" is not known here and would have no effect.'
-            report.error(INVALID, file.name, text, f'Write "{meant}", or take it out.', **file.place((*at, key)))
-
-
-def _meant(key: str, known: set[str]) -> str | None:
-    if key in known or key.startswith("_"):
-        return None
-    plain = {re.sub(r"[\W_]", "", name).casefold(): name for name in known}
-    close = get_close_matches(re.sub(r"[\W_]", "", key).casefold(), plain, 1, 0.8)
-    return plain[close[0]] if close else None
-
-
 def _limit(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("This should be a number")
@@ -185,8 +157,9 @@ def _tier(value: object) -> object:
     return value
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel, validate_by_name=True)
+class _Entry(Fields):
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel)
+    guards = None
 
 
 class ThresholdEntry(_Entry):

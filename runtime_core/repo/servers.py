@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from runtime_core.repo.bundle import Connection, McpServer
+from runtime_core.repo.fields import Fields
 
 CALL_MS: Final = 60_000.0
 _ADDRESSES: Final = ("http://", "https://", "env:")
 
 
-class McpEntry(BaseModel):
+class McpEntry(Fields):
     """What a manifest or a spec.json says of a server."""
 
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+    also = frozenset({"auth", "baseUrl", "contextInjection", "filter", "protocol", "sync", "test"})
 
     transport: Literal["stdio", "sse", "http"] | None = Field(None, description='Write "stdio", "sse" or "http".')
     command: str | None = Field(None, description="Give the program as a text.")

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from runtime_core.repo.bundle import Store
+from runtime_core.repo.fields import Fields
 from runtime_core.repo.files import JsonFile, Key, items_of, read_json, validate
 from runtime_core.repo.items import files_of_kind
 from runtime_core.repo.report import INVALID, Report, did_you_mean
@@ -25,7 +26,7 @@ Stores = Mapping[str, Store | None]
 """Stores by name; None for one that is there and broken."""
 
 
-class FieldDefinition(BaseModel):
+class FieldDefinition(Fields):
     model_config = _FIELDS
 
     type: FieldType = Field(
@@ -48,15 +49,17 @@ _NEEDED: Final = {
 }
 
 
-class Entity(BaseModel):
+class Entity(Fields):
     model_config = _FIELDS
+    also = frozenset({"name", "indexed"})
 
     key: str = Field(min_length=1, description='Give the key as a template, for example "{parcel_id}".')
     fields: dict[str, Any] = Field(alias="schema", description="Map the names of the fields to their definitions.")
 
 
-class StoreFile(BaseModel):
+class StoreFile(Fields):
     model_config = _FIELDS
+    also = frozenset({"entity", "failure", "history", "key", "schema", "trace", "ttl"})
 
     name: str | None = Field(None, description="Repeat the name of the file.")
     indexed: list[str] | None = Field(None, description="List the names of fields.")
@@ -111,7 +114,8 @@ def _load(root: Path, name: str, path: str, report: Report) -> Store | None:
 
 def _entity(file: JsonFile, inner: Key, report: Report) -> Entity | None:
     if not inner:
-        return validate(Entity, file, report)
+        own = {key: file.value[key] for key in Entity.known() if key in file.value}
+        return validate(Entity, file.part((), own), report)
     given = file.value["entity"]
     if not isinstance(given, dict):
         report.error(INVALID, file.name, "This should be an object.", "Write key and schema.", **file.place(inner))

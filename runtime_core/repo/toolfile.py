@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 
 from runtime_core.repo.bundle import Effect
+from runtime_core.repo.fields import Fields
 
 
-class Uses(BaseModel):
+class Uses(Fields):
     model_config = ConfigDict(strict=True)
 
     tools: list[str] = Field([], description="List the names of the tools the handler calls.")
     subagents: list[str] = Field([], description="List the names of the agents the handler calls.")
 
 
-class Trigger(BaseModel):
+class Trigger(Fields):
     model_config = ConfigDict(strict=True)
+
+    also = frozenset({"cron"})
 
     kind: str = Field(description='Name the kind: "invoke" or "regex".')
     pattern: str | None = Field(None, description="Give the regular expression as a text.")
@@ -32,8 +35,9 @@ class Trigger(BaseModel):
         return self
 
 
-class ToolFile(BaseModel):
+class ToolFile(Fields):
     model_config = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel)
+    also = frozenset({"enabled", "exposure", "internal", "llm_callable", "responseShaping", "sandbox", "type"})
 
     name: str | None = Field(None, description="Leave the name out, or repeat the folder's name.")
     title: str | None = Field(None, description="Give the title as a text, or leave it out.")
