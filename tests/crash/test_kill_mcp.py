@@ -25,8 +25,11 @@ for line in sys.stdin:
             booked.write("booked\\n")
         time.sleep(600)
     else:
+        result = None
+    if "id" not in message:
         continue
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\\n")
+    answer = {"error": {"code": -32601, "message": "Method not found"}} if result is None else {"result": result}
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}) + "\\n")
     sys.stdout.flush()
 """
 
