@@ -89,12 +89,18 @@ class Quota:
             return None
         self._calls.add(at)
         if len(self._calls) > limits.entries:
-            return self._refuse(f"may make {limits.entries:,} recorded calls (limits.entries in config.toml)")
+            return _refused(
+                f"make {limits.entries:,} recorded calls (limits.entries in config.toml)",
+                "Divide the work into several runs",
+            )
         if self._bytes >= limits.run:
-            return self._refuse(f"may record {limits.run:,} bytes (limits.run in config.toml)")
+            return _refused(
+                f"record {limits.run:,} bytes (limits.run in config.toml)", "Divide the work into several runs"
+            )
         if call.outcome is None and open_calls >= limits.branches:
-            return self._refuse(
-                f"may have {limits.branches:,} calls open at the same time (limits.branches in config.toml)"
+            return _refused(
+                f"have {limits.branches:,} calls open at the same time (limits.branches in config.toml)",
+                "Make some, wait for them, then make the next ones",
             )
         problem = excess(f"What {_name(call)} was called with", call.args, limits)
         if problem is not None:
@@ -141,12 +147,13 @@ class Quota:
         self._bytes += content_size(value)
         self._watch("run", "bytes of recorded values", self._bytes, self._limits.run)
 
-    def _refuse(self, rule: str) -> JsonText:
-        return error_text(CODE, f"A run {rule}; this call was not made. Divide the work into several runs.")
-
     def _watch(self, kind: str, what: str, count: int, limit: int) -> None:
         if count * 2 >= limit:
             self._warn(kind, f"half of a limit or more: {count:,} {what} of {limit:,} (limits.{kind} in config.toml)")
+
+
+def _refused(rule: str, remedy: str) -> JsonText:
+    return error_text(CODE, f"A run may {rule}; this call was not made. {remedy}, or raise that limit.")
 
 
 def _name(call: HandlerCall) -> str:

@@ -24,7 +24,7 @@ class Limits:
     entries: int = 10_000
     value: int = MIB
     run: int = 64 * MIB
-    branches: int = 1_000
+    branches: int = 10_000
     question: int = 16 * KIB
 
 

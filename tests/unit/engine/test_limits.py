@@ -224,9 +224,9 @@ def test_questions_that_are_open_at_once_are_limited_across_a_restart(language: 
         tmp_path,
         language,
         "const all = await Promise.allSettled(['a', 'b', 'c'].map((q) => ctx.requestInput(q)));"
-        "return all.map((one) => one.value?.value ?? one.reason.code);",
+        "return all.map((one) => one.value?.value ?? [one.reason.code, one.reason.message]);",
         "import asyncio\nall = await asyncio.gather(*(ctx.request_input(q) for q in 'abc'), return_exceptions=True)\n"
-        "return [one['value'] if isinstance(one, dict) else one.code for one in all]",
+        "return [one['value'] if isinstance(one, dict) else [one.code, str(one)] for one in all]",
     )
     settings = limited(branches=2)
 
@@ -239,7 +239,38 @@ def test_questions_that_are_open_at_once_are_limited_across_a_restart(language: 
         async with bench(repo, tmp_path / "data", settings=settings) as desk:
             return (await desk.answer(run_id, 2))["result"]
 
-    assert play(story()) == [1, 2, "journal-limit"]
+    first, second, (code, message) = play(story())
+    assert (first, second, code) == (1, 2, "journal-limit")
+    assert "limits.branches" in message
+    assert message.endswith("Make some, wait for them, then make the next ones, or raise that limit.")
+
+
+AT_ONCE = {
+    "ts": "const set = (i) => ctx.callTool('store__parcels__set', {key: `p${i}`, value: {parcel_id: `p${i}`, n: i}});"
+    "await Promise.all(Array.from({ length: params.n }, (_, i) => set(i)));"
+    "return (await ctx.callTool('store__parcels__list', { limit: 1 })).total;",
+    "py": "import asyncio\n"
+    "def set(i):\n"
+    "    value = {'parcel_id': f'p{i}', 'n': i}\n"
+    "    return ctx.call_tool('store__parcels__set', {'key': f'p{i}', 'value': value})\n"
+    "await asyncio.gather(*map(set, range(params['n'])))\n"
+    "return (await ctx.call_tool('store__parcels__list', {'limit': 1}))['total']",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_repository_is_seeded_with_everything_at_once(language: str, tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    schema = {"parcel_id": {"type": "string"}, "n": {"type": "number"}}
+    repo.file("amodal/stores/parcels.json", {"name": "parcels", "key": "{parcel_id}", "schema": schema})
+    body: Any = {language: AT_ONCE[language]}
+    repo.durable("seed", tools=("store__parcels__set", "store__parcels__list"), **body)
+
+    async def story() -> Any:
+        async with bench(repo, tmp_path / "data") as desk:
+            return (await desk.run("seed", {"n": 1_500}))["result"]
+
+    assert play(story()) == 1_500
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
