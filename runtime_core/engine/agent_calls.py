@@ -40,7 +40,7 @@ async def subagent(
         deepest=min(place.deepest, levels + agent.max_depth) if agent.max_depth is not None else place.deepest,
     )
     try:
-        return await run_subagent(agent, task, input, calls.model(), _Selected(calls, agent, at))
+        return await run_subagent(agent, task, input, await calls.model(), _Selected(calls, agent, at))
     except (SubagentFailed, ModelUnusable) as failed:
         raise CallFailed("subagent-failed", str(failed), agent=name) from None
 

@@ -50,7 +50,7 @@ class Calls:
 
     origin: Origin
     spans: SpanBook
-    model: Callable[[], Model | None]
+    model: Callable[[], Awaitable[Model | None]]
     own_run: OwnRun
     gate: Gate
     shell: Shell

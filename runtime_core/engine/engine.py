@@ -8,7 +8,7 @@ import os
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -136,7 +136,7 @@ class Engine:
         self._owner = f"{os.getpid()}.{secrets.token_hex(4)}"
         self._drivers: dict[str, RunDriver] = {}
         self._stopped = False
-        self._models: OrderedDict[str, Model | None] = OrderedDict()
+        self._models: OrderedDict[str, asyncio.Task[Model | None]] = OrderedDict()
         self._nested: dict[str, _Nested] = {}
         self._claimed: set[str] = set()
         self._cancelled: set[str] = set()
@@ -205,13 +205,18 @@ class Engine:
         await asyncio.gather(*(driver.stop(grace_s) for driver in self._drivers.values()))
         await self._gates.stop()
 
-    def _model_of(self, key: str, bundle: Bundle) -> Model | None:
-        """The model of one run; which scripted replies are used up is remembered as long as this process runs."""
-        if key not in self._models:
-            self._models[key] = choose_model(bundle.manifest, self._model, bundle.root, self._folder)
+    async def _model_of(self, key: str, bundle: Bundle) -> Model | None:
+        """The model of one run; which scripted replies are used up is remembered as long as this process runs.
+
+        Its file may be large, so a thread reads it. Raises `ModelUnusable`.
+        """
+        known = self._models.get(key)
+        if known is None or (known.done() and (known.cancelled() or known.exception() is not None)):
+            choosing = asyncio.to_thread(choose_model, bundle.manifest, self._model, bundle.root, self._folder)
+            known = self._models[key] = asyncio.create_task(choosing)
             if len(self._models) > _KEPT_MODELS:
                 self._models.popitem(last=False)
-        return self._models[key]
+        return await asyncio.shield(known)
 
     def _claimant(self, run_id: str) -> str:
         """A leg that broke off left its claim behind: another name takes it over."""
@@ -253,7 +258,12 @@ class Engine:
             await self._gates.tidy(run.id)
 
     def _calls(
-        self, launch: Launch, run_id: str | None, seed: str, spans: SpanBook, model: Callable[[], Model | None]
+        self,
+        launch: Launch,
+        run_id: str | None,
+        seed: str,
+        spans: SpanBook,
+        model: Callable[[], Awaitable[Model | None]],
     ) -> Calls:
         """What executes the calls of a run that was launched so."""
         bundle, who, scope, context = launch.bundle, launch.who, launch.scope, launch.context

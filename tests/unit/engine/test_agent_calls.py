@@ -453,3 +453,19 @@ def test_a_model_gets_the_result_or_the_failure_of_a_durable_tool_that_ends(
         assert failed == 'Tool execution failed: Tool "fails" failed: no dock'
 
     on(repo, tmp_path / "data", story, model=model)
+
+
+@pytest.mark.parametrize("language", ["ts", "py"])
+def test_a_match_that_takes_for_ever_fails_its_specialist_alone(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    monkeypatch.setattr("runtime_core.agents.scripted.MATCH_S", 0.3)
+    repo.agent("clerk")
+    ts = "try { await ctx.callSubagent('clerk', params.ask) } catch (e) { return [e.code, e.message] }"
+    py = "try: await ctx.call_subagent('clerk', params['ask'])\nexcept Exception as e: return [e.code, str(e)]"
+    repo.durable("top", **{language: {"ts": ts, "py": py}[language]}, agents=("clerk",))
+    model = repo.script({"match": "(a|aa)+$", "text": "never"})
+    ask = {"ask": "a" * 9999 + "!"}
+    code, told = on(repo, tmp_path / "data", lambda desk: desk.run("top", ask), model=model)["result"]
+    assert code == "subagent-failed"
+    assert "Write a simpler match" in told
