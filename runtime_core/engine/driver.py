@@ -95,6 +95,7 @@ class RunDriver:
             self._handlers.drop()
             self._tasks.cancel()
             await self._tasks.wait()
+            self._ledger.close()
             await self._changed.close()
 
     def cancel(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from runtime_core.journal.base import Claim, Journal
 from runtime_core.spans.book import SpanBook
@@ -16,6 +17,8 @@ from runtime_core.wire.runs import Entry, PauseRow, RunStatus, RunWarning, SlotP
 
 EntryKey = tuple[SlotPath, int]
 
+SPANS_S: Final = 0.5
+"""How long a change of the call tree waits for an entry to be stored with, at most."""
 
 After = Callable[[Entry], None]
 """Gets an entry as it was stored."""
@@ -49,7 +52,9 @@ class Ledger:
         self._warned: set[str] = set()
         self._warnings: list[RunWarning] = []
         self._spans_only = False
+        self._spans_due: asyncio.TimerHandle | None = None
         self._writer: asyncio.Task[None] | None = None
+        spans.changed = self._save_spans_soon
 
     def load(self, entries: Sequence[Entry], warnings: Sequence[RunWarning]) -> None:
         """Take over what earlier legs stored; entries that are not calls of a handler have negative numbers."""
@@ -100,6 +105,22 @@ class Ledger:
         """Store the spans without waiting for the next entry."""
         self._spans_only = True
         self._wake()
+
+    def close(self) -> None:
+        """Store nothing by itself any more."""
+        self._spans.changed = None
+        if self._spans_due is not None:
+            self._spans_due.cancel()
+
+    def _save_spans_soon(self) -> None:
+        """What an agent does has no entries of its own, and it may wait for a person for days."""
+        if self._spans_due is None:
+            self._spans_due = asyncio.get_running_loop().call_later(SPANS_S, self._on_spans_due)
+
+    def _on_spans_due(self) -> None:
+        self._spans_due = None
+        if self._spans.is_unsaved:
+            self.save_spans()
 
     def warn(self, kind: str, text: str) -> bool:
         """Store a warning on the run; False if it has one of this kind."""

@@ -11,12 +11,14 @@ from runtime_core.wire.runs import SPAN_VALUE_LIMIT, Entry, SlotPath, Span, is_b
 
 
 class SpanBook:
-    """The spans of one leg of a run. Only those that are still open are kept in memory."""
+    """The spans of one leg of a run. Only those that are still open are kept in memory. ``changed`` is told that there
+    is something to be stored."""
 
     def __init__(self, run_id: str, leg: int, publish: Callable[[Span], None] | None = None) -> None:
         self._run_id = run_id
         self._leg = leg
         self._publish = publish
+        self.changed: Callable[[], None] | None = None
         self._open: dict[SlotPath, Span] = {}
         self._unsaved: dict[SlotPath, Span] = {}
 
@@ -86,6 +88,10 @@ class SpanBook:
         for at in list(self._open):
             self.cancel(at)
 
+    @property
+    def is_unsaved(self) -> bool:
+        return bool(self._unsaved)
+
     def take(self) -> list[Span]:
         """The spans that changed since the last call, to be stored."""
         taken = list(self._unsaved.values())
@@ -124,6 +130,8 @@ class SpanBook:
         self._unsaved[span.slot] = span
         if self._publish is not None:
             self._publish(span)
+        if self.changed is not None:
+            self.changed()
 
 
 def entry_key(at: SlotPath) -> tuple[SlotPath, int]:

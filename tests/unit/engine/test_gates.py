@@ -452,3 +452,33 @@ def test_a_gate_that_is_none_is_held_and_stops_nothing(tmp_path: Path) -> None:
             assert (await on.detail(gate))["run"]["input"] == {}
 
     play(story())
+
+
+def test_others_see_what_a_waiting_agent_did(tmp_path: Path, language: str) -> None:
+    """As another process does, or the next one if this one is killed."""
+    repo, data = _repo(tmp_path, language), tmp_path / "data"
+    repo.tool("look", ts="return { found: 1 };", effect="read")
+    repo.agent("desk", tools=["look", "pay"], timeout=2)
+    repo.script(
+        {"agent": "desk", "match": "refund it", "tool_calls": [{"name": "look", "args": {}}]},
+        {"agent": "desk", "match": "found", "tool_calls": [{"name": "pay", "args": REFUND}]},
+        {"agent": "desk", "text": "Heard: {{last_tool_result}}"},
+    )
+
+    async def story() -> None:
+        async with bench(repo, data) as on, bench(repo, data, execute=False) as other:
+            running = asyncio.create_task(on.run("review", {"n": 1}))
+            gate = (await _asked(on))["session_id"]
+            run_id = (await other.detail(gate))["run"]["parent_session_id"]
+
+            async def seen() -> dict[str, str]:
+                return {at: span["state"] for at, span in (await other.spans(run_id)).items()}
+
+            waiting = {"0": "running", "0/0": "ok", "0/1": "waiting"}
+            while not waiting.items() <= (await seen()).items():
+                pass
+            await other.answer(gate, "yes")
+            assert (await running)["outcome"]["kind"] == "complete"
+            assert set((await seen()).values()) == {"ok"}
+
+    play(story())
