@@ -62,6 +62,11 @@ class Reply:
     body: JsonText
 
 
+def beginning(body: JsonText) -> str:
+    """As much of a body as is shown, as text if it is one."""
+    return (str(loads(body)) if body.startswith('"') else body)[:BODY_SHOWN]
+
+
 class RequestFailed(Exception):  # noqa: N818
     """A request without a usable reply; the message names connection and host, says what to do, and holds no secret
     and nothing of the reply's body.
@@ -81,9 +86,7 @@ class RequestFailed(Exception):  # noqa: N818
 
     def with_answer(self, body: JsonText) -> str:
         """The message and what the other system said: the body of the reply, or what somebody may see of it."""
-        said: Any = loads(body)
-        text = (said if isinstance(said, str) else body)[:BODY_SHOWN].strip()
-        return f"{self.message} The answer: {text or 'empty'}"
+        return f"{self.message} The answer: {beginning(body).strip() or 'empty'}"
 
 
 class Connections:

@@ -101,7 +101,7 @@ class McpServers:
             said = session.without_secrets(_texts(parts))[:ERROR_LIMIT]
             raise McpFailed(said or f"{tool.original} failed and does not say why.")
         try:
-            told = dumps(_value(result.structured_content, parts))
+            told = await asyncio.to_thread(dumps, _value(result.structured_content, parts))
         except ValueError as error:
             raise McpFailed(f'The MCP server "{server.name}" answered {tool.original} with no JSON: {error}.') from None
         text = session.without_secrets(told)

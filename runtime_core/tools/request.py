@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from runtime_core.connections.client import BODY_SHOWN, Connections, RequestFailed
+from runtime_core.connections.client import Connections, RequestFailed, beginning
 from runtime_core.connections.policy import judge, may_write, restricted
 from runtime_core.connections.request import Request
 from runtime_core.repo.bundle import Bundle, Connection, Effect
@@ -247,10 +247,8 @@ def _wrong(reason: str) -> _Refused:
 def _error_of(failed: RequestFailed) -> JsonText:
     if failed.reply is None:
         return _error(failed.code, failed.message)
-    body: Any = loads(failed.reply.body)
-    text = body if isinstance(body, str) else failed.reply.body
-    message = failed.with_answer(failed.reply.body)
-    return _error(failed.code, message, status=failed.reply.status, body=text[:BODY_SHOWN])
+    body = failed.reply.body
+    return _error(failed.code, failed.with_answer(body), status=failed.reply.status, body=beginning(body))
 
 
 def _error(code: str, message: str, **more: Any) -> JsonText:
