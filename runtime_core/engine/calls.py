@@ -151,7 +151,7 @@ class Calls:
             raise CallFailed("execution-failed", text, tool=tool.name) from None
 
     def caller(self, place: Place, number: int, agent: Agent | None = None) -> Caller:
-        origin, run = self.origin, self.origin.session_id
+        origin = self.origin
         agent = agent or origin.bundle.agents.get(place.agent or "")
         return Caller(
             bundle=origin.bundle,
@@ -159,8 +159,8 @@ class Calls:
             who=self.surface.who,
             note=lambda kind, value: origin.note(place, cast("NoteKind", kind), value),
             subagent=partial(subagent, self, place, number, agent),
-            session_id=run,
-            call_id=f"{run}/{slot(place.path, number)}" if run is not None else None,
+            session_id=origin.session_id,
+            call_id=f"{origin.session}/{slot(place.path, number)}",
             context=self.surface.context,
             agent=agent,
             allowed=place.allowed,

@@ -173,7 +173,7 @@ class Origin:
             seed=f"{self.seed}/{place.path}",
             timeout_s=tool.timeout_s,
             env=env or {},
-            call_id=f"{self.session_id}/{place.path}" if self.session_id is not None and place.path else None,
+            call_id=f"{self.session}/{place.path}" if place.path else None if tool.durable else self.session,
             strict=self.strict,
             dry=self.dry,
             form="tool" if tool.layout == "code" else "handler",

@@ -61,6 +61,15 @@ return len(token)
 """
 ONE_TS = "return await ctx.request('support-api', '/x', { method: 'POST', data: { a: 1 } });"
 ONE_PY = "return await ctx.request('support-api', '/x', method='POST', data={'a': 1})"
+TWICE_TS = f"""
+const write = async () => {{ {ONE_TS} }};
+return {{ keys: [(await write()).key, (await write()).key], id: ctx.callId }};
+"""
+TWICE_PY = f"""
+async def write():
+    {ONE_PY}
+return {{'keys': [(await write())['key'], (await write())['key']], 'id': ctx.call_id}}
+"""
 CODE_TS = """
 export default {
   id: 'NAME', EXPOSURE base: { name: 'NAME', description: 'Writes.', parametersJsonSchema: { type: 'object' } },
@@ -107,6 +116,8 @@ def office(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Generator[Offi
     repo.tool("any_py", py=ANY_PY)
     repo.tool("marked_ts", ts=ONE_TS, confirm=True)
     repo.tool("marked_py", py=ONE_PY, confirm="review")
+    repo.tool("twice_ts", ts=TWICE_TS, confirm=True)
+    repo.tool("twice_py", py=TWICE_PY, confirm=True)
     repo.tool("uncaught_ts", ts=ONE_TS)
     repo.tool("uncaught_py", py=ONE_PY)
     for name, exposure in (("guarded", "requires-confirmation"), ("gated", "operator-gated"), ("open", "open")):
@@ -190,6 +201,15 @@ def test_a_marked_tool_may_write(office: Office, web: Web, language: str, name: 
     assert result["method"] == ("POST" if name == "marked" else "PUT")
     assert result["body"] == {"a": 1}
     assert web.last.json == {"a": 1}
+
+
+@LANGUAGES
+def test_every_write_of_a_tool_that_is_started_directly_has_a_key_of_its_own(office: Office, language: str) -> None:
+    starts = [office.run(f"twice_{language}")["result"] for _ in range(2)]
+    keys = [key for start in starts for key in start["keys"]]
+    assert len({*keys}) == 4
+    for start in starts:
+        assert [key.rpartition("/")[0] for key in start["keys"]] == [start["id"]] * 2
 
 
 @LANGUAGES
