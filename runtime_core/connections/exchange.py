@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final, cast
 
+from runtime_core.connections.closed import Closed, check_open
 from runtime_core.connections.sending import TooLarge, certificates, read
 from runtime_core.repo.policy import READ_METHODS
 
@@ -59,6 +60,7 @@ class Exchanges:
         try:
             request = client.build_request(method, url, headers=coded, content=content)
             for _ in range(_REDIRECTS + 1):
+                await check_open(str(request.url))
                 response = await client.send(request, stream=True)
                 try:
                     if response.next_request is None:
@@ -68,6 +70,8 @@ class Exchanges:
                 request = _followed(response.status_code, request, response.next_request, query)
         except httpx.HTTPError as error:
             raise _failure(error) from None
+        except Closed as error:
+            raise ExchangeFailed("connection-unavailable", str(error), is_sent=False) from None
         except httpx.InvalidURL as error:
             raise ExchangeFailed("invalid-params", f"cannot be asked so: {error}", is_sent=False) from None
         raise ExchangeFailed("redirected", f"redirects more than {_REDIRECTS} times")

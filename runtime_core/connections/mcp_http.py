@@ -8,6 +8,8 @@ from typing import Any, Final, Literal
 
 import httpx2
 
+from runtime_core.connections.closed import Closed, check_open
+
 ANSWER_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of one message."""
 CONNECT_S: Final = 10.0
@@ -40,9 +42,13 @@ async def http_streams(
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Ends answers that are too large. A stream of events has limits of its own."""
+    """Asks nobody at a closed address and ends answers that are too large; a stream of events has its own limits."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            await check_open(str(request.url))
+        except Closed as closed:
+            raise httpx2.ConnectError(f"{request.url.host} {closed}", request=request) from None
         response = await super().handle_async_request(request)
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from runtime_core.connections.addresses import AddressRefused, base_of
+from runtime_core.connections.closed import Closed, check_open
 from runtime_core.connections.openapi import Document
 from runtime_core.connections.openapi_text import SIZE_LIMIT, BadDocument, parsed
 from runtime_core.connections.secrets import NotSet, Secrets, looked_up
@@ -171,11 +172,18 @@ async def _fetched(address: str) -> bytes:
     import httpx
 
     shown = _shown(address)
+
+    async def check(request: httpx.Request) -> None:
+        await check_open(str(request.url))
+
+    hooks = {"request": [check]}
     try:
         trusted = await asyncio.to_thread(certificates)
         async with (
             asyncio.timeout(FETCH_S),
-            httpx.AsyncClient(verify=trusted, follow_redirects=True, max_redirects=3, timeout=FETCH_S) as client,
+            httpx.AsyncClient(
+                verify=trusted, follow_redirects=True, max_redirects=3, timeout=FETCH_S, event_hooks=hooks
+            ) as client,
             client.stream("GET", address, headers={"Accept": "application/json, application/yaml, */*"}) as response,
         ):
             if response.is_error:
@@ -183,6 +191,8 @@ async def _fetched(address: str) -> bytes:
                     f"The OpenAPI document {shown} cannot be fetched: the reply is {response.status_code}."
                 )
             return await read(response, SIZE_LIMIT)
+    except Closed as closed:
+        raise DocumentUnavailable(f"The OpenAPI document {shown} is not fetched: its host {closed}.") from None
     except TooLarge:
         raise DocumentUnavailable(
             f"The OpenAPI document {shown} is larger than {SIZE_LIMIT // 1024 // 1024} MB."

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+from runtime_core.connections.closed import METADATA_NAMES, plain, why_closed
+
 Reach = Literal["private", "public"]
 
 URL_LIMIT: Final = 8192
@@ -23,20 +24,7 @@ _PRIVATE: Final = tuple(
     ipaddress.ip_network(net)
     for net in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
 )
-_METADATA: Final = frozenset(
-    ipaddress.ip_address(address)
-    for address in (
-        "169.254.169.254",
-        "100.100.100.200",
-        "168.63.129.16",
-        "192.0.0.192",
-        "fd00:ec2::254",
-        "fd20:ce::254",
-    )
-)
-_METADATA_NAMES: Final = frozenset({"metadata", "metadata.google.internal", "metadata.goog", "instance-data"})
 _PRIVATE_ENDINGS: Final = (".local", ".localhost", ".internal", ".lan", ".home.arpa")
-_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 
 
 class AddressRefused(Exception):  # noqa: N818
@@ -71,7 +59,7 @@ def checked_host(url: str) -> str:
         raise AddressRefused("An address with a user name or password in it is not fetched. Leave them out.")
     if not host or "%" in host or any(ord(letter) <= 32 for letter in url):
         raise AddressRefused(f"{url!r} is not a web address: it names no host, hides it, or holds spaces.")
-    if host in _METADATA_NAMES:
+    if host in METADATA_NAMES:
         raise AddressRefused(f"{host} is not fetched: it names the metadata service of a cloud machine.")
     return host
 
@@ -100,22 +88,12 @@ async def locate(host: str) -> Target:
 
 def reach_of(host: str, address: str) -> Reach:
     """Raises `AddressRefused`."""
-    ip = _plain(ipaddress.ip_address(address.partition("%")[0]))
-    if ip in _METADATA:
-        raise AddressRefused(f"{host} ({ip}) is not fetched: that is the metadata service of a cloud machine.")
-    if ip.is_link_local:
-        raise AddressRefused(f"{host} ({ip}) is not fetched: link-local addresses are closed.")
+    ip = plain(ipaddress.ip_address(address.partition("%")[0]))
+    reason = why_closed(ip)
+    if reason is not None:
+        raise AddressRefused(f"{host} ({ip}) is not fetched: {reason}.")
     if any(ip in net for net in _PRIVATE if net.version == ip.version):
         return "private"
     if ip.is_global and not ip.is_multicast:
         return "public"
     raise AddressRefused(f"{host} ({ip}) is not fetched: it is neither on the public web nor in a private network.")
-
-
-def _plain(ip: Address) -> Address:
-    """The address that is behind one of IPv6 which only wraps an address of IPv4."""
-    if isinstance(ip, ipaddress.IPv4Address):
-        return ip
-    if ip in _NAT64:
-        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-    return ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None) or ip
