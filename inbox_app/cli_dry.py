@@ -63,8 +63,9 @@ _WORDS = {
 def _call_lines(call: NextCall) -> Iterator[str]:
     until = f" until {moment(call.due)}" if call.due is not None else ""
     yield f"  {call.kind} {visible(call.name)}{until}, called by {visible(' > '.join(call.path))}"
-    if call.due is None and call.params is not None:
-        yield from indented(pretty(call.params), "    ")
+    shown = call.params if call.request is None else call.request
+    if call.due is None and shown is not None:
+        yield from indented(pretty(shown), "    ")
 
 
 def replay_check(options: Options, root: Path, limit: int | None) -> int:

@@ -311,7 +311,7 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class NextCall:
     """A call that a run would make. ``path`` holds the names from the top tool down to the caller; ``due`` is when a
-    sleep or a timer would be over.
+    sleep or a timer would be over, ``request`` what would be sent if that is what a person is asked about.
     """
 
     kind: str
@@ -319,6 +319,7 @@ class NextCall:
     params: Json
     path: tuple[str, ...] = ()
     due: float | None = None
+    request: Json = None
 
 
 @dataclass(frozen=True, slots=True)

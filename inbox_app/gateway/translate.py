@@ -185,6 +185,7 @@ def _next_call(wire: Wire) -> NextCall:
         params=wire.get("params"),
         path=_names(wire.get("path")),
         due=seconds(wire.get("due")),
+        request=wire.get("request"),
     )
 
 

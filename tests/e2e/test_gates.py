@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +51,13 @@ def _asked(desk: Desk) -> dict[str, Any]:
 
 def _run(desk: Desk, session: str) -> dict[str, Any]:
     return desk("show", session, "--json").json["run"]
+
+
+def _run_as_it_is(desk: Desk, session: str) -> str:
+    """The status in the file, which no other process has looked at."""
+    db = sqlite3.connect(desk.data / "runtime.db")
+    with closing(db):
+        return db.execute("SELECT status FROM durable_run WHERE id = ?", (session,)).fetchone()[0]
 
 
 def _ended(desk: Desk, session: str) -> dict[str, Any]:
@@ -108,6 +118,26 @@ def test_killed_while_the_allowed_call_is_made(desk: Desk, shop: Repo) -> None:
     assert desk("answer", gate, "fail").code == 1
     assert _run(desk, gate)["status"] == "failed"
     assert _paid(desk) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_question_goes_with_the_process_that_asks_it_in_no_run(desk: Desk, shop: Repo, number: int) -> None:
+    """Nobody could hear the answer: the tool is not durable, so nothing goes on."""
+    shop.tool("ask", agents=("desk",), ts="return { said: await ctx.callSubagent('desk', 'refund it') };")
+    running = desk.start("run", shop.root, "ask")
+    gate = _asked(desk)["session_id"]
+    if number == signal.SIGKILL:
+        kill(running)
+    else:
+        running.send_signal(number)
+        running.communicate(timeout=30)
+        assert running.returncode == 130
+        assert _run_as_it_is(desk, gate) == "cancelled"
+    answered = desk("answer", gate, "yes", "--json")
+    assert answered.code == 1
+    assert '"run_cancelled"' in answered.err
+    assert desk("list", "--json").json["total"] == 0
+    assert _paid(desk) == 0
 
 
 def test_a_run_that_is_cancelled_while_nobody_executes_takes_its_question_with_it(desk: Desk, shop: Repo) -> None:
