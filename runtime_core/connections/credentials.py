@@ -16,7 +16,15 @@ AUTH_TYPES: Final = ("bearer", "api_key", "basic", "header", "oauth2", "none")
 
 
 class Unusable(ValueError):  # noqa: N818
-    """A connection that cannot be used as it is set up; the message names file and key and says what to do."""
+    """A connection that cannot be used as it is set up; the message names file and key and says what to do.
+
+    ``reason`` is what is wrong with the ``key`` of its spec.json.
+    """
+
+    def __init__(self, connection: Connection, key: str, reason: str) -> None:
+        super().__init__(f"{connection.folder}/spec.json [{key}]: {reason}")
+        self.key = key
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,7 @@ class Settings:
         return self.look_up(key, value)
 
     def wrong(self, key: str, reason: str) -> Unusable:
-        return Unusable(f"{self.connection.folder}/spec.json [{key}]: {reason}")
+        return Unusable(self.connection, key, reason)
 
 
 def read_access(connection: Connection, secrets: Secrets, scope: str) -> Access:

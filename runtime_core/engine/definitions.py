@@ -149,6 +149,7 @@ def _look(root: Path) -> tuple[str, Sequence[CodeFile]]:
 
 
 def _load(root: Path, known: _Known, secrets: Secrets) -> Bundle:
+    from runtime_core.connections.vetting import Vetting
     from runtime_core.repo.loader import load_bundle  # with pydantic and jsonschema: not for commands that only look
 
-    return load_bundle(root, known, lambda name: bool(secrets.get(name)))
+    return load_bundle(root, known, lambda name: bool(secrets.get(name)), Vetting(root))

@@ -15,6 +15,8 @@ WEB_TOOLS: Final = ("web_search", "fetch_url")
 MAIL_TOOLS: Final = ("read_messages", "send_message")
 BUILT_IN: Final = (*DEFAULT_TOOLS, "call_subagent", "memory", "request", *WEB_TOOLS)
 """Names of contract 5.2 that need no connection."""
+DRIVERS: Final = ("gmail", "mail")
+"""The protocols of connections for mail."""
 VERBS: Final[Mapping[str, Mode]] = {"get": "read", "query": "read", "list": "read", "set": "rw", "remove": "rw"}
 """What can be done with a store, and the grant it takes."""
 
@@ -35,5 +37,5 @@ def is_beyond_grants(name: str, agent: Agent, stores: Collection[str]) -> bool:
 
 
 def is_driver(connection: Connection) -> bool:
-    """Whether mail goes through it: its protocol is the name of a driver."""
+    """Whether its protocol is the name of a driver, known or not."""
     return connection.protocol not in ("rest", "mcp")

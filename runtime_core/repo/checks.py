@@ -17,6 +17,7 @@ from runtime_core.repo.builtins import (
     store_tools,
 )
 from runtime_core.repo.bundle import Agent, Connection, McpServer, Skill, Tool
+from runtime_core.repo.connections import Vetting
 from runtime_core.repo.files import JsonFile, items_of
 from runtime_core.repo.report import INVALID, Report, did_you_mean
 from runtime_core.repo.stores import Stores
@@ -36,6 +37,7 @@ class Parts:
     skills: Mapping[str, Skill]
     servers: Mapping[str, McpServer]
     manifest: Mapping[str, Any]
+    vetting: Vetting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,9 @@ def _find_tool(name: str, parts: Parts, known: Set[str]) -> Finding | None:
     source = _source_of(name, parts)
     if source is not None:
         connection = parts.connections.get(source)
-        return _out_of_order(name, connection) if connection is not None else _off(name, parts.servers[source])
+        if connection is None:
+            return _off(name, parts.servers[source])
+        return _out_of_order(name, connection) or _no_operation(name, connection, parts.vetting)
     guess = did_you_mean(name, known)
     if "__" in name:
         message = f'"{name}": there is no connection or MCP server "{name.partition("__")[0]}".'
@@ -181,6 +185,18 @@ def _out_of_order(name: str, connection: Connection) -> Finding | None:
         return None
     message = f'"{name}" is not available: the connection "{connection.name}" cannot be used.'
     return Finding(message, "Correct what is reported of it.", resolves=True)
+
+
+def _no_operation(name: str, connection: Connection, vetting: Vetting | None) -> Finding | None:
+    operation = name.removeprefix(f"{connection.name}__")
+    if vetting is None or is_driver(connection) or (others := vetting.others(connection, operation)) is None:
+        return None
+    if not others:
+        message = f'"{name}": the connection "{connection.name}" has no OpenAPI document, and no tools without one.'
+        return Finding(message, 'Add "openapi": {"source": …} to its spec.json, or use ctx.request.')
+    hint = did_you_mean(name, [f"{connection.name}__{other}" for other in others])
+    message = f'"{name}": the OpenAPI document of the connection "{connection.name}" has no such operation.'
+    return Finding(message, f"Correct the name.{hint}")
 
 
 def _off(name: str, server: McpServer) -> Finding | None:

@@ -7,13 +7,15 @@ One that cannot be used stays known as unavailable: it stops nothing, and nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal, Protocol
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from runtime_core.repo.builtins import DRIVERS
 from runtime_core.repo.bundle import Connection
 from runtime_core.repo.fields import Fields
 from runtime_core.repo.files import JsonFile, read_json, validate
@@ -68,42 +70,67 @@ class Spec(Fields):
     context_injection: dict[str, Injection] = Field({}, description='Write {"key": {"in": "header", "field": …}}.')
 
 
-def load_connections(root: Path, report: Report, known: Known) -> Mapping[str, Connection]:
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why a connection can never work: what is wrong with ``key`` (``auth.token``) of its spec.json, and what to do."""
+
+    key: str
+    reason: str
+
+
+class Vetting(Protocol):
+    """What whoever sends the requests of connections can say of one, without asking another system."""
+
+    def flaws(self, connection: Connection) -> Iterable[Flaw]: ...
+    def others(self, connection: Connection, operation: str) -> Sequence[str] | None:
+        """The operations of a connection, if the one that is asked for is certainly none of them."""
+        ...
+
+
+def load_connections(
+    root: Path, report: Report, known: Known, vetting: Vetting | None = None
+) -> Mapping[str, Connection]:
     return {
-        name: _load(root, name, folder, report, known)
+        name: _load(root, name, folder, report, known, vetting)
         for name, folder in folders_of(root, "connections", report).items()
     }
 
 
-def _load(root: Path, name: str, folder: str, report: Report, known: Known) -> Connection:
+def _load(root: Path, name: str, folder: str, report: Report, known: Known, vetting: Vetting | None) -> Connection:
     part = PartReport(report, "The connection cannot be used.")
     if not _NAME.match(name):
         remedy = "Rename the folder: letters, digits, _ and -."
         part.error(INVALID, folder, f'"{name}" cannot be the name of a connection.', remedy)
-    spec = _spec(root, f"{folder}/spec.json", part, known)
+    file = _spec(root, f"{folder}/spec.json", part, known)
+    spec = file.value
     policy = _policy(root, folder, report)
     if spec.get("protocol", "rest") != "rest" and policy not in (None, Policy()):
         message = f"This policy guards nothing: nobody asks it about a connection of the protocol {spec['protocol']}."
         report.warning(INVALID, f"{folder}/{POLICY}", message, "Take it out, and give agents only tools they may use.")
-    return Connection(
+    connection = Connection(
         name=name,
         folder=folder,
         protocol=str(spec.get("protocol", "rest")),
         spec=spec,
         policy=policy or Policy(),
         texts={kind: f"{folder}/{kind}.md" for kind in _TEXTS if (root / folder / f"{kind}.md").is_file()},
-        unavailable=part.failure or (f"{folder}: Its policy cannot be used." if policy is None else None),
     )
+    for flaw in vetting.flaws(connection) if vetting is not None and not part.failed else ():
+        place = file.place(tuple(flaw.key.split(".")))
+        part.error(INVALID, file.name, flaw.reason, "", **{**place, "key": flaw.key})
+    unavailable = part.failure or (f"{folder}: Its policy cannot be used." if policy is None else None)
+    return replace(connection, unavailable=unavailable)
 
 
-def _spec(root: Path, name: str, report: Report, known: Known) -> Mapping[str, Any]:
+def _spec(root: Path, name: str, report: Report, known: Known) -> JsonFile:
     """What spec.json says, nothing where it says a secret."""
+    nothing = JsonFile(name, None, {})
     if not (root / name).exists():
         report.error(NOT_FOUND, name, "The connection does not say how to reach it.", "Write this file.")
-        return {}
+        return nothing
     file = read_json(root, name, report)
     if file is None:
-        return {}
+        return nothing
     validate(McpEntry if file.value.get("protocol") == "mcp" else Spec, file, report)
     _check_address(file, report)
     needed = file.value if file.value.get("protocol", "rest") in ("rest", "mcp") else {}  # drivers do without
@@ -118,11 +145,15 @@ def _spec(root: Path, name: str, report: Report, known: Known) -> Mapping[str, A
             'Write "env:NAME", set NAME in the environment or the keychain, and replace the secret where it is from.'
         )
         report.error(INVALID, name, message, remedy, **file.place(key))
-    return {"protocol": file.value.get("protocol", "rest")} if secrets else file.value
+    return replace(nothing, value={"protocol": file.value.get("protocol", "rest")}) if secrets else file
 
 
 def _check_address(file: JsonFile, report: Report) -> None:
     given = file.value
+    protocol = given.get("protocol", "rest")
+    if isinstance(protocol, str) and protocol not in ("rest", "mcp", *DRIVERS):
+        message, remedy = f'There is no driver "{protocol}" here.', f"Use rest, mcp, {' or '.join(DRIVERS)}."
+        report.error(INVALID, file.name, message, remedy, **file.place(("protocol",)))
     if (
         given.get("protocol", "rest") == "rest"
         and not given.get("baseUrl")

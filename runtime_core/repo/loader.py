@@ -12,7 +12,7 @@ from typing import TypeVar
 from runtime_core.repo.agents import load_agents
 from runtime_core.repo.bundle import Agent, Bundle, BundleError
 from runtime_core.repo.checks import Parts, check_names
-from runtime_core.repo.connections import load_connections
+from runtime_core.repo.connections import Vetting, load_connections
 from runtime_core.repo.definitions import Described
 from runtime_core.repo.hooks import load_hooks
 from runtime_core.repo.items import note_ignored
@@ -34,11 +34,16 @@ def _is_set(name: str) -> bool:
     return bool(os.environ.get(name))
 
 
-def load_bundle(root: Path, described: Described = MappingProxyType({}), known: Known = _is_set) -> Bundle:
+def load_bundle(
+    root: Path,
+    described: Described = MappingProxyType({}),
+    known: Known = _is_set,
+    vetting: Vetting | None = None,
+) -> Bundle:
     """Read and check a repository (contract 1 and 2). Raises `BundleError` with all problems if one is an error.
 
     ``described``: what its definitions in code say, which are left out otherwise. ``known``: whether there is a value
-    for ``env:NAME``; in the environment, if nothing else is said.
+    for ``env:NAME``; in the environment, if nothing else is said. ``vetting``: what else is known of connections.
     """
     root = root.absolute()
     report = Report()
@@ -51,7 +56,7 @@ def load_bundle(root: Path, described: Described = MappingProxyType({}), known: 
         return False
 
     try:
-        bundle = _load(root, described, noted, report)
+        bundle = _load(root, described, noted, vetting, report)
     except TooManyProblems:
         bundle = None
     report.close()
@@ -61,7 +66,7 @@ def load_bundle(root: Path, described: Described = MappingProxyType({}), known: 
     return replace(bundle, problems=problems, ignored=report.ignored, unset=frozenset(unset))
 
 
-def _load(root: Path, described: Described, known: Known, report: Report) -> Bundle | None:
+def _load(root: Path, described: Described, known: Known, vetting: Vetting | None, report: Report) -> Bundle | None:
     manifest = load_manifest(root, report, known)
     if not (root / MANIFEST).is_file():
         return None
@@ -71,7 +76,7 @@ def _load(root: Path, described: Described, known: Known, report: Report) -> Bun
 
     read(lambda: check_links(root, report), None)
     revision = read(lambda: revision_of(root), "")
-    connections = read(lambda: load_connections(root, report, known), {})
+    connections = read(lambda: load_connections(root, report, known, vetting), {})
     parts = Parts(
         tools=read(lambda: load_tools(root, report, described), ToolScan()),
         agents=read(lambda: load_agents(root, report, described), {}),
@@ -80,6 +85,7 @@ def _load(root: Path, described: Described, known: Known, report: Report) -> Bun
         skills=read(lambda: load_skills(root, report), {}),
         servers={**(manifest.servers if manifest is not None else {}), **connected(connections)},
         manifest=manifest.values if manifest is not None else {},
+        vetting=vetting,
     )
     hooks = read(lambda: load_hooks(root, report), ())
     read(lambda: note_ignored(root, report), None)

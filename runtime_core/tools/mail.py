@@ -19,11 +19,11 @@ from typing import Any, Final, cast
 from runtime_core.connections.credentials import Settings, Unusable
 from runtime_core.connections.mail import MailRefused, Outgoing, read_inbox, write_outgoing
 from runtime_core.connections.secrets import Secrets
+from runtime_core.repo.builtins import DRIVERS
 from runtime_core.repo.bundle import Bundle, Connection, Effect
 from runtime_core.tools.base import Caller, ReadyTool
 from runtime_core.wire.json import JsonText, dumps, loads
 
-PROTOCOLS: Final = ("gmail", "mail")
 READ: Final = "read_messages"
 SEND: Final = "send_message"
 DEFAULT_LIMIT: Final = 25
@@ -147,7 +147,7 @@ class _Mailbox:
 
 
 def _mailbox(bundle: Bundle) -> Connection | None:
-    return next((one for one in bundle.connections.values() if one.protocol in PROTOCOLS), None)
+    return next((one for one in bundle.connections.values() if one.protocol in DRIVERS), None)
 
 
 def _read(box: _Mailbox, given: Mapping[str, Any], _: Caller) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from runtime_core.repo.bundle import Bundle
+from runtime_core.connections.vetting import Vetting
+from runtime_core.repo.bundle import Bundle, BundleError
 from runtime_core.repo.loader import load_bundle
 from tests.unit.repo.building import Repository
 
@@ -14,7 +15,8 @@ BEARER = {"type": "bearer", "token": "env:CRM_TOKEN"}
 
 
 def load(repository: Repository) -> Bundle:
-    return load_bundle(repository.root, known={"CRM_TOKEN", "OTHER"}.__contains__)
+    known = {"CRM_TOKEN", "OTHER"}.__contains__
+    return load_bundle(repository.root, known=known, vetting=Vetting(repository.root))
 
 
 def unavailable(repository: Repository) -> str:
@@ -88,12 +90,77 @@ def test_every_kind_of_connection(repository: Repository, spec: dict[str, Any]) 
         ({"headers": {"X-Client": 5}}, "[headers.X-Client]"),
         ({"contextInjection": {"tenant": {"in": "cookie", "field": "x"}}}, "[contextInjection.tenant.in]"),
         ({"protocol": "mcp"}, "Neither command nor url"),
+        (
+            {"protocol": "mcp", "url": "https://"},
+            "[url]: the base URL has to begin with http:// or https:// and a host",
+        ),
+        ({"protocol": "soap"}, 'There is no driver "soap" here'),
+        ({"baseUrl": "ftp://crm.example"}, "has to begin with http:// or https:// and a host"),
+        ({"baseUrl": "a.example"}, "has to begin with http:// or https:// and a host"),
+        ({"baseUrl": "https://"}, "has to begin with http:// or https:// and a host"),
+        ({"baseUrl": "https://crm.example/#a"}, "fragment"),
+        ({"auth": {"type": "bearer"}}, "[auth.token]: it is missing"),
+        ({"auth": {"type": "basic"}}, "[auth.username]: it is missing"),
+        ({"auth": {"type": "header", "token": "env:CRM_TOKEN"}}, "[auth.header]: it is missing"),
+        ({"auth": {"type": "oauth2", "provider": "google"}}, "signing in as a person"),
+        (
+            {"auth": {"type": "oauth2", "tokenUrl": "id.example", "clientId": "a", "clientSecret": "env:OTHER"}},
+            "[auth.tokenUrl]: the base URL has to begin",
+        ),
     ],
 )
 def test_what_cannot_be_used_says_why(repository: Repository, spec: dict[str, Any], words: str) -> None:
     repository.tool("ship", uses={"tools": ["crm__list_orders"]})
     repository.write("connections/crm/spec.json", {"baseUrl": "https://crm.example", **spec})
     assert words in unavailable(repository)
+
+
+OPENAPI = {"openapi": "3.0.0", "paths": {"/orders": {"get": {"operationId": "list-orders", "responses": {}}}}}
+LOCAL = {"openapi": {"source": "openapi.json"}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "words"),
+    [
+        ({}, "crm__list_orders", "has no OpenAPI document"),
+        (LOCAL, "crm__list_order", 'no such operation. Correct the name. Did you mean "crm__list_orders"?'),
+        (LOCAL, "crm__nope", "no such operation"),
+        ({}, "crm__discover", "has no OpenAPI document"),
+    ],
+)
+def test_an_operation_that_is_certainly_not_there_fails_the_bundle(
+    repository: Repository, spec: dict[str, Any], name: str, words: str
+) -> None:
+    repository.tool("ship", uses={"tools": ["request", name]})
+    repository.connection("crm", **spec)
+    repository.write("connections/crm/openapi.json", OPENAPI)
+    with pytest.raises(BundleError) as caught:
+        load(repository)
+    (problem,) = caught.value.problems
+    assert (problem.file, problem.key) == ("amodal/tools/ship/tool.json", "uses.tools[1]")
+    assert problem.line is not None
+    assert words in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        (LOCAL, "crm__list_orders"),
+        (LOCAL, "crm__list-orders"),
+        (LOCAL, "crm__discover"),
+        ({"openapi": {"source": "https://crm.example/openapi.json"}}, "crm__nope"),
+        ({"openapi": {"source": "env:OTHER"}}, "crm__nope"),
+        ({"openapi": {"source": "gone.json"}}, "crm__nope"),
+        ({"protocol": "mcp", "command": "x"}, "crm__nope"),
+    ],
+)
+def test_an_operation_that_may_be_there_is_left_to_the_run(
+    repository: Repository, spec: dict[str, Any], name: str
+) -> None:
+    repository.tool("ship", uses={"tools": [name]})
+    repository.connection("crm", **spec)
+    repository.write("connections/crm/openapi.json", OPENAPI)
+    assert load(repository).problems == ()
 
 
 @pytest.mark.parametrize(
