@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,6 +12,7 @@ from runtime_core.connections.openapi import DISCOVER, Document
 from runtime_core.connections.openapi_source import (
     DocumentUnavailable,
     OpenApiDocuments,
+    SourceRefused,
     is_address,
     server_of,
     source_of,
@@ -42,7 +44,7 @@ def described(bundle: Bundle, secrets: Secrets) -> Described:
         source = source_of(connection)
         if connection.protocol == "mcp" or connection.unavailable is not None or source is None:
             continue
-        file = f"{connection.folder}/{source}"
+        file = posixpath.normpath(f"{connection.folder}/{source}")
         try:
             found_at = documents.source(connection)
             if is_address(found_at):
@@ -50,7 +52,11 @@ def described(bundle: Bundle, secrets: Secrets) -> Described:
             document = documents.read(bundle, connection)
         except DocumentUnavailable as unavailable:
             remedy = "Correct it: until then its operations cannot be called."
-            problems.append(Problem("warning", READ_FAILED, file, str(unavailable), remedy))
+            place: Any = {"file": file}
+            if isinstance(unavailable, SourceRefused):
+                key = "openapi.source" if "openapi" in connection.spec else "specUrl"
+                place = {"file": f"{connection.folder}/spec.json", "key": key}
+            problems.append(Problem("warning", READ_FAILED, message=str(unavailable), remedy=remedy, **place))
             continue
         if document is not None:
             found = operations[connection.name] = list(_operations(document, connection))
@@ -136,5 +142,5 @@ def _unknown(bundle: Bundle, connection: Connection, document: Document) -> Iter
                 continue
             hint = did_you_mean(name, [f"{connection.name}__{known}" for known in document.entries])
             message = f'"{name}": the OpenAPI document of the connection "{connection.name}" has no such operation.'
-            file = f"{tool.entry.rpartition('/')[0]}/tool.json"
+            file = f"{tool.entry.rpartition('/')[0]}/tool.json" if tool.layout == "json" else tool.entry
             yield Problem("warning", INVALID, file, message, f"Correct the name.{hint}", key="uses.tools")

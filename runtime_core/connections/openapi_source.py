@@ -31,6 +31,10 @@ class DocumentUnavailable(Exception):  # noqa: N818
     """The operations of a connection cannot be told; the message names the document and says why."""
 
 
+class SourceRefused(DocumentUnavailable):
+    """What spec.json says of the document leads to none; what is in the document does not matter."""
+
+
 def source_of(connection: Connection) -> str | None:
     """The file or address of a connection's document, as its spec.json gives it; also the older ``specUrl``."""
     given: Any = connection.spec.get("openapi")
@@ -104,7 +108,7 @@ class OpenApiDocuments:
             return source
         except NotSet as missing:
             self._sources.pop(given, None)
-            raise DocumentUnavailable(
+            raise SourceRefused(
                 f'The OpenAPI document of the connection "{connection.name}" is to be found in {missing.name}, '
                 "which is not set."
             ) from None
@@ -149,9 +153,13 @@ def _local(bundle: Bundle, connection: Connection, source: str) -> Path:
     folder = bundle.root / connection.folder
     file = Path(os.path.realpath(folder / source))
     if "\0" in source or not file.is_relative_to(bundle.root.resolve()):
-        raise DocumentUnavailable(f"The OpenAPI document {source!r} is outside of the repository {bundle.root}.")
+        raise SourceRefused(f"The OpenAPI document {source!r} is outside of the repository {bundle.root}.")
+    if any(part.startswith(".") for part in file.relative_to(bundle.root.resolve()).parts):
+        raise SourceRefused(
+            f"The OpenAPI document {source!r} is not read: names that begin with a dot, such as .env, are closed."
+        )
     if not file.is_file():
-        raise DocumentUnavailable(
+        raise SourceRefused(
             f'There is no OpenAPI document {source} in {connection.folder}: correct "source" in its spec.json.'
         )
     return file

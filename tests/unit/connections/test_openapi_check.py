@@ -25,7 +25,7 @@ def checked(
     root: Path, document: Any, source: str = "openapi.json", uses: tuple[str, ...] = (), base: str = "https://x.example"
 ) -> Described:
     folder = root / "connections" / "api"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "openapi.json").write_text(document if isinstance(document, str) else json.dumps(document))
     given = Connection("api", "connections/api", "rest", {"openapi": {"source": source}, "baseUrl": base})
     tool = Tool("ship", "It ships.", {}, "amodal/tools/ship/handler.ts", "typescript", tools=uses)
@@ -37,6 +37,30 @@ def test_the_operations_of_a_good_document_are_listed_without_a_word(tmp_path: P
     found = checked(tmp_path, GOOD, uses=("api__listShipments", "api__discover", "other"))
     assert found.operations == {"api": [{"name": "listShipments", "method": "GET", "path": "/shipments"}]}
     assert found.problems == []
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("other.json", "There is no OpenAPI document other.json"),
+        ("../../../../../etc/passwd", "is outside of the repository"),
+        ("../../.env", "names that begin with a dot"),
+        ("../../.git/config", "names that begin with a dot"),
+        ("linked.json", "names that begin with a dot"),
+        ("env:NOT_SET_ANYWHERE", "which is not set"),
+    ],
+)
+def test_a_source_that_leads_to_no_document_is_told_where_it_stands(tmp_path: Path, source: str, reason: str) -> None:
+    (tmp_path / ".git").mkdir()
+    for name in (".env", ".git/config"):
+        (tmp_path / name).write_text(json.dumps(GOOD))
+    (tmp_path / "connections" / "api").mkdir(parents=True)
+    (tmp_path / "connections" / "api" / "linked.json").symlink_to(tmp_path / ".env")
+    found = checked(tmp_path, GOOD, source=source)
+    assert found.operations == {}
+    [problem] = found.problems
+    assert (problem.file, problem.key) == ("connections/api/spec.json", "openapi.source")
+    assert reason in problem.message
 
 
 def test_an_operation_that_cannot_be_called_is_listed_with_the_reason(tmp_path: Path) -> None:
@@ -82,7 +106,6 @@ def test_an_operation_that_is_not_there_is_missed_where_it_is_used(tmp_path: Pat
     ("document", "source", "reason"),
     [
         ("{", "openapi.json", "no valid JSON"),
-        (GOOD, "other.json", "There is no OpenAPI document other.json"),
         ({**GOOD, "info": {}}, "openapi.json", "departs from OpenAPI 3.0.3: info: 'title' is a required property"),
         ({"swagger": "2.0", "paths": {}}, "openapi.json", "departs from OpenAPI 2.0: 'info' is a required property"),
         ({"openapi": "3.1.0", "paths": {}}, "openapi.json", "departs from OpenAPI 3.1.0: 'info' is a required"),
