@@ -184,7 +184,7 @@ class Runtime:
         return bool(await self._journal.trusted(str(root), revision))
 
     async def _is_trusted_with(self, root: Path, revision: str, need: str) -> bool:
-        return need in await self._journal.trusted(str(root), revision)
+        return any(agreed.startswith(need) for agreed in await self._journal.trusted(str(root), revision))
 
     async def close(self, *, grace_s: float = STOP_GRACE_S) -> None:
         """Stop advancing runs, which go on from their journals later, and let go of the data folder.

@@ -13,7 +13,7 @@ from runtime_core.connections.secrets import Secrets
 from runtime_core.hosts.remains import Remains
 from runtime_core.repo.bundle import Bundle, McpServer
 from runtime_core.repo.revision import TooLarge, revision_of
-from runtime_core.repo.trust import server_need
+from runtime_core.repo.trust import server_command, server_need
 from runtime_core.wire.json import JsonText, dumps
 
 RESULT_LIMIT: Final = 1024 * 1024
@@ -25,7 +25,7 @@ AGAIN_S: Final = 60.0
 _Key = tuple[Path, str, str]
 
 Trusted = Callable[[Path, str, str], Awaitable[bool]]
-"""Whether a person has trusted a revision of a repository with something that it needs (decision 28)."""
+"""Whether a person has trusted a revision of a repository with something that it needs, or that begins so."""
 
 
 class McpServers:
@@ -139,9 +139,13 @@ class McpServers:
         """A command runs in the repository, whatever its code is by now: that has to be trusted as well."""
         if server.transport != "stdio":
             return
-        need = await asyncio.to_thread(server_need, bundle.root, server)
-        for revision in {bundle.revision, await asyncio.to_thread(_present, bundle.root)}:
-            if not await self._is_trusted(bundle.root, revision, need):
+        try:
+            need = await asyncio.to_thread(server_need, bundle.root, server)
+        except TooLarge as error:
+            raise McpUnavailable(f"{bundle.root} cannot be trusted: {error.file}: {error.reason}") from None
+        present = await asyncio.to_thread(_present, bundle.root)
+        for revision, asked in ((bundle.revision, server_command(server)), (present, need)):
+            if not await self._is_trusted(bundle.root, revision, asked):
                 raise McpUnavailable(
                     f'The MCP server "{server.name}" is a command, {" ".join(server.command)!r:.200}, and nobody has '
                     f"trusted the code of {bundle.root} ({revision[:12]}) with the files that it names as they are "

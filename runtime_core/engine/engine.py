@@ -36,7 +36,8 @@ from runtime_core.engine.surface import Surface
 from runtime_core.hosts.base import HostRepo, Hosts
 from runtime_core.journal.base import Claim, Fenced, Journal
 from runtime_core.repo.bundle import Bundle, BundleError, Tool
-from runtime_core.repo.trust import COMMANDS
+from runtime_core.repo.revision import revision_of
+from runtime_core.repo.trust import COMMANDS, shell_need
 from runtime_core.repo.versions import Versions
 from runtime_core.spans.book import SpanBook
 from runtime_core.tools.base import Member, Toolbox
@@ -287,7 +288,11 @@ class Engine:
             return await self._gates.ask(order, run_id, new)
 
         async def trusted() -> bool:
-            return COMMANDS in await self._journal.trusted(str(bundle.root), bundle.revision)
+            """The code that runs, with commands; and what these may start, with the code that is there now."""
+            root = bundle.root
+            need, present = await asyncio.to_thread(lambda: (shell_need(root), revision_of(root)))
+            ours, todays = [await self._journal.trusted(str(root), code) for code in (bundle.revision, present)]
+            return any(text.startswith(COMMANDS) for text in ours) and need in todays
 
         shell = Shell(bundle, self._settings.shell_exec, trusted, self._commands, self._command_homes)
         surface = Surface(self._definitions, origin, who, context)

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from runtime_core.engine.failures import error_text
 from runtime_core.hosts.command import CommandUnavailable, run_command
 from runtime_core.repo.bundle import Bundle
+from runtime_core.repo.revision import TooLarge
 from runtime_core.repo.trust import command_limit_s, shell_exec
 from runtime_core.wire.json import JsonText, dumps, loads
 
@@ -60,12 +61,21 @@ class Shell:
                 f'The repository {root} does not ask for shell commands: write "sandbox": {{"shellExec": true}} '
                 "into its amodal.json. It has to be trusted then.",
             )
-        if not await self.is_trusted():
+        try:
+            is_trusted = await self.is_trusted()
+        except TooLarge as error:
+            raise CommandRefused(
+                "untrusted", f"The repository {root} cannot be trusted with commands: {error.file}: {error.reason}"
+            ) from error
+        except OSError as error:
+            raise CommandRefused("untrusted", f"The code of {root} cannot be read: {error.strerror}.") from error
+        if not is_trusted:
             raise CommandRefused(
                 "untrusted",
                 f"The repository {root} wants to run a shell command, and nobody has trusted its code "
-                f"({self.bundle.revision[:12]}) so far. See what it needs with: operator-inbox check {root}. "
-                "Then give --trust to run, to answer, or to the window; a change of the code asks again.",
+                f"({self.bundle.revision[:12]}) with the files that are there now. See what it needs with: "
+                f"operator-inbox check {root}. Then give --trust to run, to answer, or to the window; "
+                "a change of the code, or of a script, asks again.",
             )
 
     def _read(self, args: JsonText) -> tuple[str, Path, float]:

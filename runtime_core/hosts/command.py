@@ -134,6 +134,7 @@ def _environment(own: str) -> dict[str, str]:
         **{name: os.environ[name] for name in names if name in os.environ},
         "HOME": own,
         "TMPDIR": own,
+        "PYTHONPYCACHEPREFIX": own,  # none beside the scripts: byte code is no part of what was trusted
     }
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from runtime_core.repo.bundle import Bundle, McpServer
-from runtime_core.repo.revision import is_inside
+from runtime_core.repo.bundle import Bundle, BundleError, McpServer, Problem
+from runtime_core.repo.programs import programs_of
+from runtime_core.repo.revision import TooLarge, is_inside
 
 COMMANDS: Final = (
     "shell commands (ctx.exec), which may read what you may read, use the network, "
@@ -34,24 +35,51 @@ def needs(bundle: Bundle, *, local: bool = False) -> Sequence[str]:
     """What a person has to agree to; ``local``: shell commands are switched on in the settings.
 
     What is named is what is agreed to: code is only trusted with what stood in this list when it was. Reads the files
-    that commands name.
+    that commands may run. Raises `BundleError` if that is more than can be looked through.
     """
-    shell = [COMMANDS] if shell_exec(bundle.manifest) or local else []
-    servers = [server_need(bundle.root, server) for server in bundle.servers.values() if server.command]
+    try:
+        shell = [shell_need(bundle.root)] if shell_exec(bundle.manifest) or local else []
+        servers = [server_need(bundle.root, server) for server in bundle.servers.values() if server.command]
+    except TooLarge as error:
+        message = f"It cannot be trusted with commands, which may run any of its files. {error.reason}"
+        remedy = "Move what is no program out of the repository, or into a folder whose name starts with a dot."
+        problem = Problem("error", "CONFIG_VALIDATION_FAILED", error.file, message, remedy)
+        raise BundleError(bundle.root, [problem]) from error
     return [*shell, *_packages(bundle), *servers]
 
 
+def shell_need(root: Path) -> str:
+    """That of shell commands, with the files of the repository that they may run as they are now. Raises `TooLarge`."""
+    return f"{COMMANDS}; {_programs(root)}"
+
+
+def _programs(root: Path) -> str:
+    found = programs_of(root)
+    return f"its {found.count:,} programs and other files that are no data have the SHA-256 {found.digest}"
+
+
+def server_command(server: McpServer) -> str:
+    """How what has to be agreed to for the command of an MCP server begins: with what its environment gets."""
+    command = shlex.join(server.command)[:_COMMAND_LIMIT]
+    given = ", ".join(f"{name}={value}" for name, value in server.env.items())[:_COMMAND_LIMIT]
+    settings = f"; with {given}" if given else ""
+    return f"the MCP server {server.name}, a command that may do whatever you may do: {command}{settings}"
+
+
 def server_need(root: Path, server: McpServer) -> str:
-    """That of the command of an MCP server, with the files of the repository that it names as they are now."""
-    command = shlex.join(server.command)
-    named = "".join(f"; {file} with the SHA-256 {digest}" for file, digest in _named_files(root, server.command))
-    return f"the MCP server {server.name}, a command that may do whatever you may do: {command[:_COMMAND_LIMIT]}{named}"
+    """All of it: if the command names files of the repository, with these and all that they may run as they are now.
+
+    Raises `TooLarge`.
+    """
+    words = (*server.command, *server.env.values())
+    named = "".join(f"; {file} with the SHA-256 {digest}" for file, digest in _named_files(root, words))
+    return server_command(server) + (f"{named}; {_programs(root)}" if named else "")
 
 
-def _named_files(root: Path, command: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _named_files(root: Path, words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Those below the root, where commands are run, also as ``--option=FILE``; each with its digest."""
     home = os.path.realpath(root)
-    texts = dict.fromkeys(text for part in command for text in (part, part.partition("=")[2]) if text)
+    texts = dict.fromkeys(text for part in words for text in (part, part.partition("=")[2]) if text)
     for text in texts:
         path = os.path.realpath(os.path.join(home, text))
         if is_inside(path, home) and os.path.isfile(path):

@@ -49,7 +49,7 @@ class Desk:
         self.trusted[revision_of(self.bundle.root)] = needs(self.bundle)
 
     async def _trusted(self, root: Path, revision: str, need: str) -> bool:
-        return need in self.trusted.get(revision, ())
+        return any(agreed.startswith(need) for agreed in self.trusted.get(revision, ()))
 
     @property
     def server(self) -> McpServer:

@@ -17,7 +17,8 @@ from runtime_core.engine.shell import CommandRefused, Shell
 from runtime_core.hosts import command
 from runtime_core.hosts.sandbox import landlock_version
 from runtime_core.journal.base import Answer
-from runtime_core.repo.bundle import Bundle
+from runtime_core.repo.bundle import Bundle, BundleError
+from runtime_core.repo.revision import FILE_LIMIT
 from runtime_core.wire.codes import COMMAND_CODES
 from runtime_core.wire.settings import Settings
 from tests.unit.engine.workshop import Bench, Repo, bench, play
@@ -147,6 +148,62 @@ def test_trust_is_for_the_code_as_it_was_and_lasts(tmp_path: Path) -> None:
     assert play(used(trust=False)) == (True, 0)
 
 
+def test_trust_is_for_the_scripts_that_commands_run_as_well(tmp_path: Path, language: str) -> None:
+    repo = _repo(tmp_path, language)
+    repo.file("scripts/job.sh", "echo first; echo more > found.json; echo more > run.log")
+    repo.file("scripts/part.py", "print('part')")
+    run = ["sh scripts/job.sh"]
+    outcome: dict[str, Any]
+    (outcome,) = _handled(tmp_path, repo, run)
+    assert outcome["stdout"] == "first\n"
+    (outcome,) = _handled(tmp_path, repo, run, trust=False)  # what it wrote is data
+    assert outcome["stdout"] == "first\n"
+    python = [f"{sys.executable} -c 'import sys; sys.path[0] = \"scripts\"; import part'"]
+    for _ in range(2):  # no byte code is left beside a script
+        (outcome,) = _handled(tmp_path, repo, python, trust=False)
+        assert outcome["stdout"] == "part\n"
+    repo.file("scripts/part.py", "print('other')")
+    (outcome,) = _handled(tmp_path, repo, python, trust=False)
+    assert outcome["code"] == "untrusted"
+    repo.file("scripts/part.py", "print('part')")
+    repo.file("scripts/job.sh", "echo other")
+    (outcome,) = _handled(tmp_path, repo, run, trust=False)
+    assert outcome["code"] == "untrusted"
+    assert "--trust" in outcome["message"]
+    (outcome,) = _handled(tmp_path, repo, run)
+    assert outcome["stdout"] == "other\n"
+
+
+def test_a_script_that_changes_while_the_runtime_is_open_is_not_run(tmp_path: Path) -> None:
+    repo = _repo(tmp_path)
+    repo.file("job", "echo first")
+
+    async def story() -> list[object]:
+        async with bench(repo, tmp_path / "data") as it:
+            await it.runtime.trust(repo.root, who="ann")
+            before = await it.run("sh", {"args": ["sh job"]})
+            repo.file("job", "echo other")
+            return [before["result"]["stdout"], (await it.run("sh", {"args": ["sh job"]}))["result"]["code"]]
+
+    assert play(story()) == ["first\n", "untrusted"]
+
+
+def test_a_repository_with_more_than_can_be_looked_through_is_not_trusted_with_commands(tmp_path: Path) -> None:
+    repo = _repo(tmp_path)
+    with (repo.root / "image").open("wb") as file:
+        file.truncate(FILE_LIMIT + 1)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as it:
+            with pytest.raises(BundleError, match="image"):
+                await it.runtime.trust(repo.root, who="ann")
+            refused = (await it.run("sh", {"args": ["true"]}))["result"]
+            assert refused["code"] == "untrusted"
+            assert "image: The file has" in refused["message"]
+
+    play(story())
+
+
 def test_what_needs_no_trust_is_trusted(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "repo")
     repo.tool("t", py="return 1")
@@ -189,7 +246,20 @@ def test_nothing_of_the_application_is_in_the_environment(tmp_path: Path, monkey
     monkeypatch.setenv("OPERATOR_SECRET", "secret")
     (found,) = _exec(tmp_path, ["env; echo $HOME; cd; pwd"])
     names = {line.partition("=")[0] for line in found["stdout"].splitlines() if "=" in line}
-    assert names <= {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "HOME", "TMPDIR", "PWD", "SHLVL", "_", "OLDPWD"}
+    assert names <= {
+        "PATH",
+        "LANG",
+        "LC_ALL",
+        "LC_CTYPE",
+        "TZ",
+        "HOME",
+        "TMPDIR",
+        "PYTHONPYCACHEPREFIX",
+        "PWD",
+        "SHLVL",
+        "_",
+        "OLDPWD",
+    }
     home = Path(found["stdout"].splitlines()[-1])
     assert home.name.startswith("operator-command-")
     assert not home.exists()
