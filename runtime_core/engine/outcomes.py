@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from runtime_core.approvals.eligibility import pause_wire
 from runtime_core.approvals.questions import read
@@ -11,6 +11,8 @@ from runtime_core.engine.failures import failure_text
 from runtime_core.hosts.base import HandlerFailure
 from runtime_core.wire.json import JsonText, JsonValue, dumps, loads
 from runtime_core.wire.runs import PauseRow, RunRow, iso
+
+_WAITS: Final = {"awaiting-input": "waits for a person", "sleeping": "sleeps"}
 
 
 def of_run(run: RunRow, open_pauses: Sequence[PauseRow], who: str) -> dict[str, Any]:
@@ -47,9 +49,9 @@ def told_to_model(run: RunRow, pauses: Sequence[PauseRow]) -> JsonText:
     if asked is not None:
         spec = read(asked.spec)
         told |= {"status": "awaiting_operator", "question": spec.get("question"), "context": spec.get("context")}
-    waits = "waits for an operator" if asked is not None else f"is {run.shown_status}"
-    message = f"{run.tool} {waits} and goes on by itself as run {run.id}. Its result does not come in this turn."
-    return dumps(told | {"message": f"{message} Do not call it again."})
+    waits = _WAITS.get(run.status, f"is {run.shown_status}, and a person decides what becomes of it,")
+    message = f"{run.tool} {waits} as run {run.id}. Its result does not come in this turn. Do not call it again."
+    return dumps(told | {"message": message})
 
 
 def _reason(tool: str, error: dict[str, Any]) -> str:

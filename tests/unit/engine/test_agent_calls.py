@@ -424,7 +424,7 @@ def test_a_model_is_told_that_a_durable_tool_has_paused_and_its_turn_continues(
         expected: dict[str, Any] = asked if pause == "input" else {"status": "running"}
         own = told["session_id"]
         assert told == {"durable": True, "session_id": own, **expected}
-        assert f"goes on by itself as run {own}" in message
+        assert f"{'sleeps' if pause == 'sleep' else 'waits for a person'} as run {own}" in message
         row = (await desk.detail(own))["run"]
         assert row["parent_session_id"] is not None
         if durable:
