@@ -69,7 +69,7 @@ def test_what_has_to_be_trusted(repository: Repository) -> None:
         "shell commands",
         "docs-server '--all files'",
         "other-server",
-        "not-yet-started",
+        "not-yet-started; with A=env:NOT_SET_HERE",
         "ship/package.json",
         "sail/requirements.txt",
     ):
