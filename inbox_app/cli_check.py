@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from inbox_app.cli_check_text import lines, problem_lines
+from inbox_app.cli_check_text import lines, refused_lines
 from inbox_app.cli_session import DONE, say, say_json, settings
 from inbox_app.desktop.secrets import Keychain
 from inbox_app.gateway.base import GatewayError
@@ -20,37 +20,40 @@ from runtime_core.hosts.base import DependenciesUnavailable, HandlerLoadError, H
 from runtime_core.hosts.sandbox import filters_calls, landlock_version, missing_borders
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.builtins import DEFAULT_TOOLS
-from runtime_core.repo.bundle import Agent, Bundle, BundleError, Hook, Problem, Tool
+from runtime_core.repo.bundle import Agent, Bundle, BundleError, Hook, Ignored, Problem, Tool
 from runtime_core.repo.checks import check_grants
 from runtime_core.repo.reach import AGENT, reach
 from runtime_core.repo.report import PARSE_FAILED, Report
 from runtime_core.repo.trust import needs
 
-_CREATORS = frozenset({"createHook", "create_hook", "default"})
-
 
 def check(root: Path, *, as_json: bool) -> int:
-    """Print the report; raises `GatewayError` with all problems when one of them is an error."""
+    """Print the report; raises `GatewayError` with all problems when one of them is an error.
+
+    One of the repository itself leaves nothing to print; others leave out only the part that they are about.
+    """
     root = root.expanduser().absolute()
     try:
         bundle, found = asyncio.run(_read(root))
-        report = Report()
-        check_grants(bundle.tools, bundle.agents, report)
-        openapi = described(bundle, Keychain())
-        problems = [*map(_for_whoever_checks, bundle.problems), *report.problems, *found, *openapi.problems]
-        if any(problem.severity == "error" for problem in problems):
-            raise BundleError(root, problems)
     except BundleError as error:
         if as_json:
-            say_json({"path": str(root), "ok": False, "problems": [problem.to_wire() for problem in error.problems]})
+            shown = {"problems": [problem.to_wire() for problem in error.problems], **_ignored_wire(error.ignored)}
+            say_json({"path": str(root), "ok": False, **shown})
         else:
-            say(problem_lines(error.problems))
-        raise _summary(error) from error
+            say(refused_lines(error))
+        raise _summary(error, f"{root} cannot be used") from error
+    report = Report()
+    check_grants(bundle.tools, bundle.agents, report)
+    openapi = described(bundle, Keychain())
+    problems = [*map(_for_whoever_checks, bundle.problems), *report.problems, *found, *openapi.problems]
+    failed = any(problem.severity == "error" for problem in problems)
     if as_json:
-        say_json(_wire(bundle, problems, openapi))
+        say_json({**_wire(bundle, problems, openapi), "ok": not failed})
     else:
         is_python = any(tool.language == "python" for tool in bundle.tools.values())
         say(lines(bundle, _needs(bundle), missing_borders() if is_python else (), problems))
+    if failed:
+        raise _summary(BundleError(root, problems), f"Parts of {root} cannot be used, the rest works")
     return DONE
 
 
@@ -93,18 +96,18 @@ async def _load_handlers(bundle: Bundle, hosts: HandlerHosts) -> list[Problem]:
 
 async def _load_hook(hosts: HandlerHosts, repo: HostRepo, hook: Hook) -> Problem | None:
     try:
-        described = await hosts.describe(repo, hook.language, hook.entry, "agent")  # a form that asks for no function
+        await hosts.describe(repo, hook.language, hook.entry, "hook", hook.config)
     except HandlerLoadError as error:
-        return _broken("hook", hook.entry, error)
+        broken = _broken("hook", hook.entry, error)
     except HostUnavailable as error:
         return _unchecked(error)
-    if not _CREATORS.isdisjoint(described["exports"]):
+    else:
         return None
     remedy = {
         "typescript": "Write: export function createHook(config) { return { run(point, payload, ctx) { … } }; }.",
         "python": "Write: def create_hook(config), which returns an object with a function run(point, payload, ctx).",
     }[hook.language]
-    return Problem("error", "CONFIG_VALIDATION_FAILED", hook.entry, "It exports no function that makes a hook.", remedy)
+    return replace(broken, remedy=remedy) if "has no hook" in broken.message else broken
 
 
 def _broken(what: str, entry: str, error: HandlerLoadError) -> Problem:
@@ -139,18 +142,17 @@ async def _load_handler(hosts: HandlerHosts, repo: HostRepo, tool: Tool) -> Prob
     return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, message, remedy)
 
 
-def _summary(error: BundleError) -> GatewayError:
+def _summary(error: BundleError, what: str) -> GatewayError:
     """The code and details of all problems under a message of one line; the problems themselves are the report."""
     whole = bundle_error([error])
     count = sum(problem.severity == "error" for problem in error.problems)
     errors = "1 error" if count == 1 else f"{count} errors"
-    return GatewayError(whole.code, f"{error.root} cannot be used: {errors}, listed above.", whole.details)
+    return GatewayError(whole.code, f"{what}: {errors}, listed above.", whole.details)
 
 
 def _wire(bundle: Bundle, problems: Sequence[Problem], openapi: Described) -> dict[str, Any]:
     return {
         "path": str(bundle.root),
-        "ok": True,
         "name": bundle.name,
         "version": bundle.version,
         "revision": bundle.revision,
@@ -245,5 +247,9 @@ def _parts_wire(bundle: Bundle, openapi: Described) -> dict[str, Any]:
             for kind, found in documents.items()
         },
         "automations": [{"name": one.name, "file": one.file} for one in bundle.automations.values()],
-        "ignored": [{"path": one.path, "reason": one.reason} for one in bundle.ignored],
+        **_ignored_wire(bundle.ignored),
     }
+
+
+def _ignored_wire(ignored: Sequence[Ignored]) -> dict[str, Any]:
+    return {"ignored": [{"path": one.path, "reason": one.reason} for one in ignored]}

@@ -40,7 +40,7 @@ async def ask(
     try:
         leg = await started(job.entry, lambda: hosts.start(repo, job, asked))
     except HostUnavailable as error:
-        return HandlerFailure("HostUnavailable", str(error))
+        return HandlerFailure("HostUnavailable", str(error), error.code, begun=False)
     asked.leg.set_result(leg)
     try:
         async with asyncio.timeout(WHOLE_S):

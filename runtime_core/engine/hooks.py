@@ -25,6 +25,8 @@ GATES: Final = frozenset[HookPoint]({"preInput", "preToolUse", "preOutput"})
 """Where a hook may block; elsewhere it only looks."""
 ROWS: Final = 10_000
 """What ``ctx.store.query`` gives at most: a guard that judges by a part of what there is would be none."""
+UNUSABLE: Final = frozenset({"load-failed", "no-handler"})
+"""Codes of a hook that was never made: it blocks, whatever its failPolicy says of one that works otherwise."""
 NO_REASON: Final = "it gave no reason"
 REASON_LIMIT: Final = 2_000
 """Characters of a reason that a model and a person see."""
@@ -83,8 +85,10 @@ class Hooks:
 
     async def _blocks(self, hook: Hook, subject: Subject, point: HookPoint, payload: JsonText) -> str | None:
         answer = await self._answer(hook, subject, point, payload)
+        is_made = True
         if isinstance(answer, HandlerFailure):
-            problem = f"it failed: {answer.message}"
+            is_made = answer.begun and answer.code not in UNUSABLE
+            problem = f"{'it failed' if is_made else 'it cannot be used'}: {answer.message}"
         else:
             said = loads(answer)
             verdict = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
@@ -95,6 +99,8 @@ class Hooks:
                 return reason[:REASON_LIMIT] if isinstance(reason, str) and reason else NO_REASON
             problem = f'it has to return {{action: "allow"}} or {{action: "block", reason}}, not {answer[:200]}'
         subject.note(hook.name, "warning", f"{point}: {problem}")
+        if not is_made:
+            return f"{problem} (a guard is never left out)"
         return f"{problem} (failPolicy closed)" if hook.is_closed else None
 
     async def _answer(

@@ -205,12 +205,18 @@ class Hosts(Protocol):
         ...
 
     async def describe(
-        self, repo: HostRepo, language: Language, entry: str, form: Form = "handler"
+        self,
+        repo: HostRepo,
+        language: Language,
+        entry: str,
+        form: Form = "handler",
+        config: Mapping[str, Any] | None = None,
     ) -> Mapping[str, Any]:
         """``{"value": what the file defines, "exports": [names], "problem": str or None}``.
 
         ``value`` is the default export, or what Python calls ``tool`` or ``agent``, with functions as {"$fn": name}.
-        ``problem`` says why the file has no function of that form that could be called.
+        ``problem`` says why the file has no function of that form that could be called. A hook is made, with its
+        ``config``.
 
         Raises `HandlerLoadError`, `HostUnavailable`.
         """

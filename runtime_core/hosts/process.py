@@ -174,10 +174,10 @@ class HostProcess(asyncio.SubprocessProtocol):
             self._loop.call_soon(self._fail_legs)
         return leg
 
-    async def describe(self, entry: str, form: Form) -> Mapping[str, Any]:
+    async def describe(self, entry: str, form: Form, config: Mapping[str, Any] | None) -> Mapping[str, Any]:
         number = next(self._numbers)
         self._described[number] = answer = self._loop.create_future()
-        self._send({"t": "describe", "id": number, "entry": entry, "form": form})
+        self._send({"t": "describe", "id": number, "entry": entry, "form": form, "config": config})
         self._watch()
         try:
             async with asyncio.timeout(DESCRIBE_S):
@@ -276,8 +276,10 @@ class HostProcess(asyncio.SubprocessProtocol):
         reached = {number for _, number, _ in itertools.islice(self._unhandled, 2)}
         for number, leg in list(self._legs.items()):
             if code == "host-hung" and suspects == frozenset({number}):
-                when = " while it was being loaded" if leg.job.entry in self._loading else ""
-                leg.fail(code, f"{leg.job.entry} blocked its process for {HUNG_PINGS} s{when}, which was ended then.")
+                is_loading = leg.job.entry in self._loading
+                when = " while it was being loaded" if is_loading else ""
+                message = f"{leg.job.entry} blocked its process for {HUNG_PINGS} s{when}, which was ended then."
+                leg.fail(code, message, has_begun=not is_loading)
             elif code and suspects == frozenset({number}):
                 leg.fail(code, f"{leg.job.entry} used more memory than a handler may; its process ended.")
             else:

@@ -65,10 +65,15 @@ class HandlerHosts:
         return (await self._process(repo, job.language, packages)).start(job, events)
 
     async def describe(
-        self, repo: HostRepo, language: Language, entry: str, form: Form = "handler"
+        self,
+        repo: HostRepo,
+        language: Language,
+        entry: str,
+        form: Form = "handler",
+        config: Mapping[str, Any] | None = None,
     ) -> Mapping[str, Any]:
         packages = await self._dependencies.of(repo, entry, language)
-        return await (await self._process(repo, language, packages)).describe(entry, form)
+        return await (await self._process(repo, language, packages)).describe(entry, form, config)
 
     async def sweep(self) -> None:
         """End the processes that a killed runtime has left behind, and remove the folders of its commands."""

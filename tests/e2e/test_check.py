@@ -113,8 +113,35 @@ def test_a_definition_in_code_that_cannot_be_read_is_an_error_here(desk: Desk, t
     assert refused.code == 1
     (problem,) = refused.json["problems"]
     assert (problem["severity"], problem["file"], problem["line"]) == ("error", "amodal/tools/spare/tool.ts", 3)
+    assert "Parts of" in refused.error["message"]
+    assert {tool["name"] for tool in refused.json["tools"]} >= {"access_math", "triage"}
     done = desk("run", root, "access_math", "--input", '{"n": 2, "how": "triple"}', "--json")
     assert done.json["result"] == {"product": 6, "composes": False}
+
+
+@pytest.mark.parametrize("broken", ["handler.ts", "handler.py"])
+def test_a_handler_that_cannot_be_loaded_is_an_error_of_its_own(desk: Desk, tmp_path: Path, broken: str) -> None:
+    root = tmp_path / "code"
+    shutil.copytree(FIXTURES / "code", root)
+    (root / "amodal/tools/spare").mkdir()
+    (root / "amodal/tools/spare/tool.json").write_text('{"description": "x"}')
+    (root / "amodal/tools/spare" / broken).write_text("export default {{\n")
+    refused = desk("check", root)
+    assert refused.code == 1
+    assert "access_math" in refused.out
+    assert "The handler cannot be loaded" in refused.out
+    assert "Parts of" in refused.err
+    assert "the rest works" in refused.err
+
+
+def test_what_is_ignored_is_told_of_a_broken_repository_too(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "repo/pages").mkdir(parents=True)
+    (tmp_path / "repo/amodal.json").write_text('{"name": "x"}')
+    refused = desk("check", tmp_path / "repo")
+    assert "pages are not used" in refused.out
+    assert "cannot be used: 1 error" in refused.err
+    refused = desk("check", tmp_path / "repo", "--json")
+    assert refused.json["ignored"] == [{"path": "pages/", "reason": "pages are not used"}]
 
 
 def test_a_run_uses_what_is_defined_in_code(desk: Desk) -> None:
@@ -226,12 +253,21 @@ def test_hooks_that_cannot_be_loaded(desk: Desk, depot: Path) -> None:
         (hooks / name / file).write_text(code)
     (hooks / "good").mkdir()
     (hooks / "good" / "hook.json").write_text('{"points": ["preToolUse"]}')
-    (hooks / "good" / "hook.py").write_text("def create_hook(config): ...\n")
+    (hooks / "good" / "hook.py").write_text("def create_hook(config):\n    return {'run': print}\n")
+    for name, code in (
+        ("none", "def create_hook(config): ...\n"),
+        ("throws", "def create_hook(config): raise ValueError('bad config')\n"),
+    ):
+        (hooks / name).mkdir()
+        (hooks / name / "hook.json").write_text('{"points": ["preToolUse"]}')
+        (hooks / name / "hook.py").write_text(code)
     refused = desk("check", depot, "--json")
     assert refused.code == 1
     errors = {one["file"]: one["message"] for one in refused.json["problems"] if one["severity"] == "error"}
-    assert set(errors) == {"hooks/guard/index.mjs", "hooks/one/index.mjs", "hooks/two/hook.py"}
-    assert "exports no function" in errors["hooks/guard/index.mjs"]
+    broken = {"hooks/guard/index.mjs", "hooks/one/index.mjs", "hooks/two/hook.py"}
+    assert set(errors) == {*broken, "hooks/none/hook.py", "hooks/throws/hook.py"}
+    assert "bad config" in errors["hooks/throws/hook.py"]
+    assert "export a function createHook" in errors["hooks/guard/index.mjs"]
     assert "nothing_like_it" in errors["hooks/two/hook.py"]
 
 

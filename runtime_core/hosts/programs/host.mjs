@@ -148,23 +148,32 @@ function hookOf(module, entry, config) {
   if (!making) {
     const create = module.createHook ?? module.default?.createHook ?? module.default;
     if (typeof create !== 'function') throw noHandler(`${entry} has no hook: export a function createHook(config)`);
-    making = context.exit(async () => create(config));
+    making = context.exit(() => makeHook(create, entry, config));
     hooks.set(key, making);
     making.catch(() => hooks.delete(key));
   }
   return making;
 }
 
-async function runHook(module, entry, { config, point, payload }, ctx) {
-  const hook = await hookOf(module, entry, config);
+async function makeHook(create, entry, config) {
+  let hook;
+  try {
+    hook = await create(config);
+  } catch (error) {
+    throw loadFailure(entry, error);
+  }
   if (typeof hook?.run !== 'function') throw noHandler(`${entry} has no hook: let createHook return an object with a function run`);
-  return hook.run(point, payload, ctx);
+  return hook;
+}
+
+async function hookWork(module, { entry, params: { config, point, payload } }) {
+  const hook = await hookOf(module, entry, config);
+  return (ctx) => hook.run(point, payload, ctx);
 }
 
 /** What a run calls, with what it is given already in place. */
 function workOf(module, message) {
   const { entry, form, path, params } = message;
-  if (form === 'hook') return (ctx) => runHook(module, entry, params, ctx);
   const reason = unusable(module, form, path);
   if (reason) throw noHandler(`${entry} has no handler (${reason}): ${ASKED[form]}`);
   if (form === 'handler') return (ctx) => functionOf(module)(params, ctx);
@@ -182,7 +191,8 @@ function start(message) {
 
 async function perform(run, message) {
   try {
-    const work = workOf(await load(message.entry), message);
+    const module = await load(message.entry);
+    const work = message.form === 'hook' ? await hookWork(module, message) : workOf(module, message);
     run.loading = false;
     if (run.dead) return;
     run.controller.signal.throwIfAborted();
@@ -216,11 +226,12 @@ function conclude(run, outcome) {
 async function describe(message) {
   try {
     const module = await load(message.entry);
-    const problem = message.form === 'agent' ? null : unusable(module, message.form, ['handle']);
+    if (message.form === 'hook') await hookOf(module, message.entry, message.config);
+    const problem = message.form === 'agent' || message.form === 'hook' ? null : unusable(module, message.form, ['handle']);
     const found = { value: describeValue(module.default ?? null), exports: Object.keys(module), problem };
     send({ t: 'described', id: message.id, ok: true, ...found });
   } catch (error) {
-    const failure = error.code === 'load-failed' ? error : loadFailure(message.entry, error);
+    const failure = error.code === 'load-failed' || error.code === 'no-handler' ? error : loadFailure(message.entry, error);
     send({ t: 'described', id: message.id, ok: false, error: readable(errorOut(failure)) });
   }
 }

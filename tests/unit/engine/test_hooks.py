@@ -238,18 +238,39 @@ UNUSABLE = {
         "def create_hook(config): raise ValueError('bad config')",
         "bad config",
     ),
+    "a factory that is none": ("export default 1;", "create_hook = 1", "no hook"),
+    "a factory that fails later": (
+        "export async function createHook() { throw new Error('bad config'); }",
+        "async def create_hook(config): raise ValueError('bad config')\n",
+        "",
+    ),
+    "a missing import": ("import './nothing.mjs';", "import nothing_like_it", "nothing"),
     "a broken file": ("export function (", "def create_hook(", "cannot be loaded"),
 }
 
 
 @pytest.mark.parametrize("fault", UNUSABLE)
-def test_a_hook_that_cannot_be_made_fails_in_the_same_way(desk: Desk, kind: str, fault: str) -> None:
+@pytest.mark.parametrize("is_closed", [True, False])
+@pytest.mark.filterwarnings("ignore:coroutine")
+def test_a_hook_that_cannot_be_made_blocks_whatever_its_policy(
+    desk: Desk, kind: str, fault: str, is_closed: bool
+) -> None:
     ts, py, message = UNUSABLE[fault]
     text = ts if kind == "ts" else py
-    hook = desk.hook(kind, text or "", is_closed=True)
+    hook = desk.hook(kind, text or "", is_closed=is_closed)
     if text is None:
         (desk.root / hook.entry).unlink()
-    assert message in str(desk.ask(hook))
+    for _ in range(2):
+        reason = str(desk.ask(hook))
+        assert f'The hook "{hook.name}" blocked this: it cannot be used' in reason
+        assert message in reason
+
+
+def test_a_hook_whose_code_never_ends_loading_blocks(desk: Desk, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "TICKS_PER_PING", 1)
+    monkeypatch.setattr(process, "HUNG_PINGS", 2)
+    hook = desk.hook(kind, SPINS[kind])
+    assert "it cannot be used" in str(desk.ask(hook))
 
 
 def test_a_block_where_none_counts_is_noted(desk: Desk, kind: str) -> None:

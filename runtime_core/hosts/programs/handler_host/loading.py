@@ -68,7 +68,10 @@ class Loader:
             create = getattr(module, "create_hook", None) or getattr(module, "createHook", None)
             if not callable(create):
                 raise LoadError(f"{entry} has no hook: define create_hook(config)", "no-handler")
-            made = cast("Any", create(config))
+            try:
+                made = cast("Any", create(config))
+            except BaseException as error:
+                raise LoadError(f"{entry} cannot be loaded: {self._describe(error)}") from error
             run = cast("dict[str, Any]", made).get("run") if isinstance(made, dict) else getattr(made, "run", None)
             if not callable(run):
                 raise LoadError(

@@ -169,7 +169,9 @@ class Host:
         form = message["form"]
         try:
             module = self._loader.load(message["entry"])
-            value = to_json(_slots(definition(module, form)))
+            if form == "hook":
+                self._loader.hook(message["entry"], message["config"])
+            value = to_json(None if form == "hook" else _slots(definition(module, form)))
         except Exception as error:
             failure = (
                 error if isinstance(error, LoadError) else LoadError(f"{message['entry']} cannot be loaded: {error}")
@@ -177,7 +179,7 @@ class Host:
             self._send({"t": "described", "id": message["id"], "ok": False, "error": error_out(failure)})
             return
         exports = [name for name in vars(module) if not name.startswith("_")]
-        problem = None if form == "agent" else unusable(module, form, ["handle"] if form == "tool" else [])
+        problem = None if form in ("agent", "hook") else unusable(module, form, ["handle"] if form == "tool" else [])
         found = {"value": value, "exports": exports, "problem": problem}
         self._send({"t": "described", "id": message["id"], "ok": True, **found})
 
