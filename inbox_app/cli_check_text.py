@@ -8,7 +8,7 @@ from typing import Final
 
 from inbox_app.cli_text import table, visible
 from runtime_core.repo.builtins import DEFAULT_TOOLS
-from runtime_core.repo.bundle import Agent, Bundle, Connection, Hook, Problem, Store, Tool
+from runtime_core.repo.bundle import Agent, Bundle, BundleError, Connection, Hook, Ignored, Problem, Store, Tool
 from runtime_core.repo.reach import AGENT, reach
 
 WIDTH: Final = 100
@@ -31,12 +31,23 @@ def lines(bundle: Bundle, needed: Sequence[str], hints: Sequence[str], problems:
     automations = [f"{a.name} (nothing starts it from here)" for a in bundle.automations.values()]
     others = (("knowledge", bundle.knowledge), ("skills", bundle.skills), ("automations", automations))
     yield from _lists("ALSO THERE", ((kind, list(names)) for kind, names in (*others, ("evals", bundle.evals))))
-    yield from _table(["IGNORED", "WHY"], ([one.path, one.reason] for one in bundle.ignored))
-    for text in (*hints, *(f"has to be trusted, with --trust, before it may use {need}" for need in needed)):
+    yield from _ignored(bundle.ignored)
+    trust = [f"has to be trusted, with --trust, before it may use {'; '.join(needed)}"] if needed else []
+    for text in (*hints, *trust):
         yield ""
         yield visible(text)
     yield ""
     yield from problem_lines(problems) if problems else ("no problems",)
+
+
+def refused_lines(error: BundleError) -> Iterator[str]:
+    """What there is to say of a repository that cannot be used."""
+    yield from problem_lines(error.problems)
+    yield from _ignored(error.ignored)
+
+
+def _ignored(ignored: Iterable[Ignored]) -> Iterator[str]:
+    yield from _table(["IGNORED", "WHY"], ([one.path, one.reason] for one in ignored))
 
 
 def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
@@ -99,7 +110,8 @@ def _store(store: Store) -> list[str]:
 
 
 def _connection(connection: Connection) -> list[str]:
-    guarded = f"{len(connection.policy.endpoints)} endpoints" if connection.policy.endpoints else "no"
+    count = len(connection.policy.endpoints)
+    guarded = "no" if count == 0 else "1 endpoint" if count == 1 else f"{count} endpoints"
     state = "unavailable: see below" if connection.unavailable else "available"
     return [connection.name, connection.protocol, guarded, state]
 

@@ -50,11 +50,12 @@ class Problem:
 
 
 class BundleError(Exception):
-    """A repository that cannot be used; ``problems`` holds all of its errors and warnings."""
+    """A repository that cannot be used; ``problems`` holds all its errors and warnings, ``ignored`` what is no item."""
 
-    def __init__(self, root: Path, problems: Sequence[Problem]) -> None:
+    def __init__(self, root: Path, problems: Sequence[Problem], ignored: Sequence[Ignored] = ()) -> None:
         self.root = root
         self.problems = problems
+        self.ignored = ignored
         errors = [problem for problem in problems if problem.severity == "error"]
         super().__init__("\n".join(str(problem) for problem in errors))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from runtime_core.repo.agents import load_agents
 from runtime_core.repo.bundle import Agent, Bundle, BundleError
@@ -62,7 +62,7 @@ def load_bundle(
     report.close()
     problems = tuple(report.problems)
     if bundle is None or report.failed:
-        raise BundleError(root, problems)
+        raise BundleError(root, problems, report.ignored)
     return replace(bundle, problems=problems, ignored=report.ignored, unset=frozenset(unset))
 
 
@@ -88,7 +88,7 @@ def _load(root: Path, described: Described, known: Known, vetting: Vetting | Non
         vetting=vetting,
     )
     hooks = read(lambda: load_hooks(root, report), ())
-    read(lambda: note_ignored(root, report), None)
+    read(lambda: note_ignored(root, report, _named(parts)), None)
     check_names(parts, report)
     check_steadiness(root, parts.tools.tools, report)
     if manifest is None:
@@ -112,6 +112,17 @@ def _load(root: Path, described: Described, known: Known, vetting: Vetting | Non
         packages=tuple(parts.tools.packages),
         evals=read(lambda: load_documents(root, "evals", report), {}),
     )
+
+
+def _named(parts: Parts) -> Iterator[str]:
+    """What may be files of the repository: of scripted models, of commands, and documents of connections."""
+    tiers = cast("dict[str, Any]", parts.manifest.get("models") or {}).values()
+    yield from (str(cast("dict[str, Any]", tier).get("model")) for tier in tiers if isinstance(tier, dict))
+    yield from (word for server in parts.servers.values() for word in server.command)
+    for connection in parts.connections.values():
+        openapi: Any = connection.spec.get("openapi")
+        if isinstance(openapi, dict):
+            yield f"{connection.folder}/{cast('dict[str, Any]', openapi).get('source')}"
 
 
 def _read(root: Path, report: Report, load: Callable[[], T], otherwise: T) -> T:
