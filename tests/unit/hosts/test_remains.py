@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from runtime_core.hosts import sandbox
-from runtime_core.hosts.remains import Remains, born
+from runtime_core.hosts.remains import Remains, born, is_gone, this_process
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.runtime import Runtime
 from tests.unit.hosts.driver import RunDriver, entry, write_tools
@@ -96,6 +96,14 @@ def test_a_process_is_on_record_as_long_as_it_runs(tmp_path: Path, language: str
 
     asyncio.run(story())
     assert list(folder.iterdir()) == []
+
+
+def test_a_process_is_gone_when_it_has_ended_or_another_has_its_number() -> None:
+    here = this_process()
+    assert not is_gone(here)
+    assert is_gone(f"{here.partition(' ')[0]} at another time")
+    assert is_gone(f"{_ended()} at any time")
+    assert not is_gone("")
 
 
 @pytest.mark.parametrize("executes", [True, False])
