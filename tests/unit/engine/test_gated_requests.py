@@ -67,6 +67,7 @@ def test_a_request_of_the_tier_confirm_is_sent_when_a_person_allows_it(tmp_path:
                     "connection": "erp",
                     "method": "POST",
                     "endpoint": "/refunds",
+                    "url": f"{web.url}/refunds",
                     "data": {"amount": 100},
                 }
                 assert web.seen == []
