@@ -22,7 +22,7 @@ from runtime_core.repo.files import JsonFile, read_json, validate
 from runtime_core.repo.items import folders_of
 from runtime_core.repo.policy import Policy
 from runtime_core.repo.policyfile import POLICY, load_policy
-from runtime_core.repo.references import Known, literal_secrets, unset_names
+from runtime_core.repo.references import Known, literal_secrets, unset_names, warn_of_embedded_names
 from runtime_core.repo.report import ENV_NOT_SET, INVALID, NOT_FOUND, PartReport, Report, TooManyProblems
 from runtime_core.repo.servers import McpEntry
 
@@ -138,6 +138,7 @@ def _spec(root: Path, name: str, report: Report, known: Known) -> JsonFile:
         message = f"{variable} is not set."
         remedy = f"Set the environment variable {variable}, or store it: operator-inbox secret set {variable}."
         report.error(ENV_NOT_SET, name, message, remedy, **file.place(key))
+    warn_of_embedded_names(file, file.value, report)
     secrets = list(literal_secrets(file.value))
     for key in secrets:
         message = "A secret must not stand in a file of the repository."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ _TOOL_FILES: Final = frozenset({"package.json", "package-lock.json", "requiremen
 _CODE: Final = (".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs", ".json", ".py")
 _KNOWN_FILES: Final = frozenset({"amodal.json"})
 _HELPERS: Final = frozenset({"_lib", "_types"})
+_PATH_LIMIT: Final = 1000
 
 Items = Mapping[str, str]
 """Paths relative to the root by the name of the item."""
@@ -85,19 +87,29 @@ def note_extra(root: Path, folder: str, report: Report) -> None:
             report.ignore(path, "it is no part of a tool")
 
 
-def note_ignored(root: Path, report: Report) -> None:
-    """What stands at the root and in `amodal/` and belongs to no kind. Raises `OSError`."""
+def note_ignored(root: Path, report: Report, named: Iterable[str] = ()) -> None:
+    """What stands at the root and in `amodal/` and belongs to no kind. Raises `OSError`.
+
+    ``named``: paths that the repository names, as they stand there; they and what leads to them belong to it.
+    """
+    used = {"/".join(parts[:end]) for parts in map(_parts, named) for end in range(1, len(parts) + 1)}
     kinds = {*AT_BOTH, *AT_ROOT}
     for entry in _entries(root, ""):
-        if entry.name.startswith(".") or entry.name in _KNOWN_FILES or entry.name in {*kinds, NESTED}:
+        if entry.name.startswith(".") or entry.name in _KNOWN_FILES or entry.name in {*kinds, NESTED, *used}:
             continue
         report.ignore(_shown(entry, entry.name), _UNUSED.get(entry.name, "it is no part of the agent"))
     for entry in _entries(root, NESTED):
         path = f"{NESTED}/{entry.name}"
+        if path in used:
+            continue
         if entry.name in AT_ROOT:
             report.ignore(_shown(entry, path), f"{entry.name} are read only from {entry.name}/")
         elif entry.name not in _HELPERS and entry.name not in AT_BOTH:
             report.ignore(_shown(entry, path), _UNUSED.get(entry.name, "it is no part of the agent"))
+
+
+def _parts(path: str) -> list[str]:
+    return posixpath.normpath(path[:_PATH_LIMIT]).split("/")
 
 
 def _places(kind: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from runtime_core.repo.bundle import McpServer
 from runtime_core.repo.fields import Fields
 from runtime_core.repo.files import JsonFile, Key, read_json, validate
 from runtime_core.repo.position import show_key
-from runtime_core.repo.references import ENV, Known, literal_secrets, unset_names
+from runtime_core.repo.references import ENV, Known, literal_secrets, unset_names, warn_of_embedded_names
 from runtime_core.repo.report import ENV_NOT_SET, INVALID, NOT_FOUND, READ_FAILED, PartReport, Report
 from runtime_core.repo.servers import McpEntry, server_of
 
@@ -155,6 +155,7 @@ def _filled(file: JsonFile, known: Known, report: Report, off: _Off) -> dict[str
                 file, filled, key, block, (ENV_NOT_SET, what, f"Set {name} before starting."), report
             )
     for section in _WITH_SECRETS:
+        warn_of_embedded_names(file, file.value.get(section), report, (section,))
         for key in list(literal_secrets(file.value.get(section), (section,))):
             remedy = 'Write "env:NAME", set NAME in the environment or the keychain, and replace the secret.'
             problem = (INVALID, "A secret must not stand in a file of the repository", remedy)

@@ -9,13 +9,15 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
-from runtime_core.repo.files import Key
+from runtime_core.repo.files import JsonFile, Key
+from runtime_core.repo.report import INVALID, Report
 
 ENV: Final = "env:"
 SCOPE: Final = "scope:"
 Known = Callable[[str], bool]
 """Whether there is a value for the NAME of ``env:NAME``. May ask a keychain, so it is called only in threads."""
 
+_EMBEDDED: Final = re.compile(r"(?<![A-Za-z])env:[A-Za-z_][A-Za-z0-9_]*")
 _SECRET: Final = re.compile(
     r"(token|secret|password|passwd|passphrase|apikey|accesskey|privatekey|secretkey|authkey|subscriptionkey"
     r"|functionskey|authorization|cookie|credentials?)\Z"
@@ -36,6 +38,16 @@ def unset_names(value: Any, known: Known, key: Key = ()) -> Iterator[tuple[Key, 
     for place, text in _texts(value, key):
         if text.startswith(ENV) and not known(text.removeprefix(ENV)):
             yield place, text.removeprefix(ENV)
+
+
+def warn_of_embedded_names(file: JsonFile, value: Any, report: Report, key: Key = ()) -> None:
+    """An ``env:NAME`` with something around it is never looked up."""
+    for place, text in _texts(value, key):
+        found = None if is_reference(text) else _EMBEDDED.search(text)
+        if found is not None:
+            message = f"{found[0]} stands inside a longer text, which is used as it is: nothing is looked up there."
+            remedy = f"Write {found[0]} alone, and put the whole text into that variable."
+            report.warning(INVALID, file.name, message, remedy, **file.place(place))
 
 
 def literal_secrets(value: Any, key: Key = ()) -> Iterator[Key]:

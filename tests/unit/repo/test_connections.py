@@ -224,3 +224,19 @@ def test_values_are_never_part_of_what_was_loaded(repository: Repository, monkey
     bundle = load_bundle(repository.root)
     assert bundle.problems == ()
     assert "sk-from-outside" not in repr(bundle)
+
+
+def test_a_name_inside_a_longer_text_is_told(repository: Repository) -> None:
+    repository.connection(
+        "crm",
+        headers={"X-Key": "Key env:CRM_TOKEN", "X-Other": "env:OTHER"},
+        auth={"type": "oauth2", "tokenUrl": "http://x.example?x=env:API", "clientId": "a", "clientSecret": "env:OTHER"},
+        note="a myenv:word, and env: alone",
+    )
+    web = {"provider": "google", "apiKey": "env:OTHER", "model": "m-env:MODEL"}
+    repository.write("amodal.json", {"name": "x", "version": "1", "webTools": web})
+    problems = {problem.key: problem for problem in load(repository).problems}
+    assert set(problems) == {"headers.X-Key", "auth.tokenUrl", "webTools.model"}
+    assert "env:CRM_TOKEN stands inside a longer text" in problems["headers.X-Key"].message
+    assert "env:API alone" in problems["auth.tokenUrl"].remedy
+    assert {problem.severity for problem in problems.values()} == {"warning"}

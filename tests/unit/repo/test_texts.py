@@ -88,6 +88,16 @@ def test_what_is_no_item_is_ignored_and_said(repository: Repository) -> None:
     assert ignored["amodal/tools/_shared/"] == "its name starts with _"
 
 
+def test_what_the_repository_names_is_not_ignored(repository: Repository) -> None:
+    models = {"main": {"provider": "scripted", "model": "./script.json"}, "simple": {"provider": "x", "model": "m"}}
+    servers = {"desk": {"command": "python", "args": ["bin/server.py", "--quiet"]}}
+    repository.write("amodal.json", {"name": "x", "version": "1", "models": models, "mcp": {"servers": servers}})
+    repository.connection("crm", openapi={"source": "../../specs/crm.json"})
+    for file in ("script.json", "bin/server.py", "specs/crm.json", "other/x.json"):
+        repository.write(file, "{}")
+    assert [one.path for one in load_bundle(repository.root).ignored] == ["other/"]
+
+
 def test_the_list_of_what_is_ignored_is_bounded(repository: Repository) -> None:
     for number in range(300):
         repository.write(f"page-{number}.html", "x")
