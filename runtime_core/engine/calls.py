@@ -212,6 +212,11 @@ class Calls:
 
     def _known_tool(self, name: str) -> Tool:
         tool = self.origin.bundle.tools.get(name)
+        if tool is None and name in self.origin.bundle.waiting:
+            code, reason = self.origin.bundle.waiting[name]
+            message = f'Tool "{name}" failed: it cannot be read: {reason}.'
+            cause = {"name": "DependenciesUnavailable", "message": reason, "code": code}
+            raise CallFailed("execution-failed", message, tool=name, cause=cause)
         if tool is None:
             raise CallFailed(
                 "unknown-tool", f'The repository {self.origin.bundle.name} has no tool "{name}".', tool=name

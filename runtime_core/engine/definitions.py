@@ -135,7 +135,7 @@ class Definitions:
         except HandlerLoadError as error:
             return Description(unread=" ".join(str(error).removeprefix(f"{file.name} cannot be loaded: ").split()))
         except HostUnavailable as error:
-            return Description(unread=str(error).rstrip("."), passing=True)
+            return Description(unread=str(error).rstrip("."), passing=True, code=error.code)
         return Description(said["value"], said["problem"])
 
 

@@ -71,13 +71,16 @@ class Shelf:
     async def tool(self, root: Path | None, name: str) -> tuple[Bundle, Tool]:
         """A tool as it is now, of one repository or (None) of the first open one that has it.
 
-        Raises `BundleError`, and `RuntimeFault` tool_not_found.
+        Raises `BundleError`, and `RuntimeFault` tool_not_found, or the code of what keeps its definition from being
+        read.
         """
         bundles = [await self.bundle(root)] if root is not None else await self._open_bundles(name)
         for bundle in bundles:
             tool = bundle.tools.get(name)
             if tool is not None:
                 return bundle, tool
+        for code, reason in (bundle.waiting[name] for bundle in bundles if name in bundle.waiting):
+            raise RuntimeFault(code, f'The tool "{name}" cannot be read: {reason}.')
         names = sorted(known for bundle in bundles for known in bundle.tools)
         where = bundles[0].root if len(bundles) == 1 else "the open repositories"
         raise RuntimeFault(
@@ -87,7 +90,9 @@ class Shelf:
 
     async def _open_bundles(self, tool: str) -> Sequence[Bundle]:
         """The open repositories, those that had the tool when they were last looked at as they are now."""
-        return [await self.bundle(one.root) if tool in one.tools else one for one in self.bundles]
+        return [
+            await self.bundle(one.root) if tool in one.tools or tool in one.waiting else one for one in self.bundles
+        ]
 
     async def kept(self, root: Path) -> Bundle:
         """The newest revision with its code kept apart, whatever becomes of the repository.

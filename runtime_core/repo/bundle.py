@@ -283,6 +283,8 @@ class Bundle:
     problems: Sequence[Problem] = field(default_factory=tuple)
     code: Path | None = None
     passing: bool = False
+    waiting: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """What tools may be called that could not be read for such a reason: the code and the reason."""
     stores: Mapping[str, Store] = field(default_factory=dict[str, Store])
     knowledge: Mapping[str, Document] = field(default_factory=dict[str, Document])
     skills: Mapping[str, Skill] = field(default_factory=dict[str, Skill])

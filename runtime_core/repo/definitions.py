@@ -38,13 +38,14 @@ class Description:
     """What a file defines, its functions as ``{"$fn": name}``.
 
     ``unusable`` says why it has no function to call, ``unread`` why nothing is known of it, and ``passing`` whether
-    that may be otherwise the next time.
+    that may be otherwise the next time; ``code`` is what its use fails with until then.
     """
 
     value: Any = None
     unusable: str | None = None
     unread: str | None = None
     passing: bool = False
+    code: str = ""
 
 
 Described = Mapping[str, Description]

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from runtime_core.repo.agents import load_agents
+from runtime_core.repo.agents import AgentScan, load_agents
 from runtime_core.repo.bundle import Agent, Bundle, BundleError
 from runtime_core.repo.checks import Parts, check_names
 from runtime_core.repo.connections import Vetting, load_connections
@@ -77,9 +77,11 @@ def _load(root: Path, described: Described, known: Known, vetting: Vetting | Non
     read(lambda: check_links(root, report), None)
     revision = read(lambda: revision_of(root), "")
     connections = read(lambda: load_connections(root, report, known, vetting), {})
+    agents = read(lambda: load_agents(root, report, described), AgentScan())
     parts = Parts(
         tools=read(lambda: load_tools(root, report, described), ToolScan()),
-        agents=read(lambda: load_agents(root, report, described), {}),
+        agents=agents.agents,
+        agent_files=agents.files,
         stores=read(lambda: load_stores(root, report), {}),
         connections=connections,
         skills=read(lambda: load_skills(root, report), {}),
@@ -101,6 +103,7 @@ def _load(root: Path, described: Described, known: Known, vetting: Vetting | Non
         tools=parts.tools.tools,
         agents={name: agent for name, agent in parts.agents.items() if isinstance(agent, Agent)},
         manifest=manifest.values,
+        waiting={name: why for name, why in parts.tools.passing.items() if name not in parts.tools.tools},
         passing=any(description.passing for description in described.values()),
         stores={name: store for name, store in parts.stores.items() if store is not None},
         knowledge=read(lambda: load_documents(root, "knowledge", report), {}),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import threading
 import time
@@ -24,71 +25,11 @@ SETTLED_S: Final = 2.0
 """A file that was changed less than that ago may change once more at what its clock takes for the same moment."""
 
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
-_DATA: Final = frozenset(
-    [
-        ".avi",
-        ".avif",
-        ".bak",
-        ".bmp",
-        ".bz2",
-        ".csv",
-        ".db",
-        ".db-journal",
-        ".db-shm",
-        ".db-wal",
-        ".doc",
-        ".docx",
-        ".eml",
-        ".feather",
-        ".gif",
-        ".gz",
-        ".htm",
-        ".html",
-        ".ico",
-        ".ics",
-        ".jpeg",
-        ".jpg",
-        ".json",
-        ".jsonl",
-        ".lock",
-        ".log",
-        ".markdown",
-        ".md",
-        ".mov",
-        ".mp3",
-        ".mp4",
-        ".ndjson",
-        ".ods",
-        ".odt",
-        ".out",
-        ".parquet",
-        ".pdf",
-        ".pid",
-        ".png",
-        ".pptx",
-        ".rst",
-        ".rtf",
-        ".sqlite",
-        ".sqlite-shm",
-        ".sqlite-wal",
-        ".sqlite3",
-        ".svg",
-        ".swp",
-        ".tar",
-        ".tmp",
-        ".tsv",
-        ".txt",
-        ".vcf",
-        ".wav",
-        ".webm",
-        ".webp",
-        ".xls",
-        ".xlsx",
-        ".xml",
-        ".xz",
-        ".zip",
-        ".zst",
-    ]
+_DATA: Final = re.compile(
+    r"\.(avif?|bak|bmp|bz2|csv|(db|sqlite3?)(-journal|-shm|-wal)?|docx?|eml|feather|gif|gz|html?|ico|ics|jpe?g|jsonl?|"
+    r"lock|log|markdown|md|mov|mp[34]|ndjson|od[st]|out|parquet|pdf|pid|png|pptx|rst|rtf|svg|swp|tar|tmp|tsv|txt|vcf|"
+    r"wav|web[mp]|xlsx?|xml|xz|zip|zst)\Z",
+    re.IGNORECASE,
 )
 _ALWAYS: Final = frozenset({"composer.json", "deno.json", "package.json", "requirements.txt", "tsconfig.json"})
 _NEVER: Final = frozenset({".coverage", ".DS_Store", "Thumbs.db"})
@@ -185,7 +126,7 @@ def _file(entry: os.DirEntry[str], name: str) -> _File | None:
 def _counts(name: str, mode: int) -> bool:
     if name in _ALWAYS or mode & 0o111:
         return True
-    return name not in _NEVER and not name.startswith(".env") and os.path.splitext(name)[1].lower() not in _DATA
+    return name not in _NEVER and not name.startswith(".env") and _DATA.search(name) is None
 
 
 def _content(home: str, file: _File) -> bytes:

@@ -21,11 +21,12 @@ from runtime_core.repo.items import folders_of, note_extra
 from runtime_core.repo.params import check_schema
 from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_javascript
 from runtime_core.repo.report import INVALID, NOT_FOUND, Report, report_unread
-from runtime_core.repo.toolfile import ToolFile
+from runtime_core.repo.toolfile import NO_EFFECT, ToolFile
 
 SHORTEST_TIMEOUT_MS: Final = 50
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _FLAGS: Final = frozenset("dgimsuvy")
 _CODE_ID = re.compile(r"""(?:^|[\s{,(])["']?id["']?\s*[:=]\s*["']([A-Za-z0-9_-]+)["']""")
 _WRITE_TOOL: Final = {
@@ -38,14 +39,14 @@ _WRITE_TOOL: Final = {
 class ToolScan:
     """What the tool folders hold. ``files`` are the definitions by tool name, those of broken tools included;
     ``left_out`` says why a name is missing, with an empty reason where its own problem is already an error; those in
-    ``passing`` may be there the next time. ``places`` are the folders that names belong to, ``packages`` the files that
-    name packages to be installed."""
+    ``passing`` may be there the next time, until then with a code and a reason. ``places`` are the folders that names
+    belong to, ``packages`` the files that name packages to be installed."""
 
     tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
     files: dict[str, JsonFile] = field(default_factory=dict[str, JsonFile])
     left_out: dict[str, str] = field(default_factory=dict[str, str])
     places: dict[str, str] = field(default_factory=dict[str, str])
-    passing: set[str] = field(default_factory=set[str])
+    passing: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     packages: list[str] = field(default_factory=list[str])
 
 
@@ -130,7 +131,7 @@ def _load_code_layout(
         names = _likely_names(root, entry)
         _leave_out(names, f"{entry} cannot be read", scan)
         if description.passing:
-            scan.passing.update(names)
+            scan.passing |= dict.fromkeys(names, (description.code, description.unread))
         return
     value = cast("dict[str, Any]", description.value)
     if not isinstance(description.value, dict):
@@ -280,7 +281,8 @@ def _check_definition(name: str, file: JsonFile, report: Report) -> None:
     for number, trigger in enumerate(items_of(file.value.get("triggers"))):
         if isinstance(trigger, dict):
             _check_trigger(file, number, cast("dict[str, Any]", trigger), report)
-    for ignored in ("enabled", "llm_callable"):
+    _check_env(file, report)
+    for ignored in NO_EFFECT:
         if ignored in file.value:
             report.warning(
                 INVALID,
@@ -289,6 +291,19 @@ def _check_definition(name: str, file: JsonFile, report: Report) -> None:
                 "Remove it; to keep the tool from models, list it in no agent's tools.",
                 **file.place((ignored,)),
             )
+
+
+def _check_env(file: JsonFile, report: Report) -> None:
+    names = items_of(file.value.get("env"))
+    for number, name in enumerate(names):
+        if isinstance(name, str) and not _VARIABLE.match(name):
+            message = f'"{name}" cannot be the name of an environment variable, so nothing is looked up.'
+            place = file.place(("env", number))
+            report.warning(INVALID, file.name, message, "Give the name alone, such as API_HOST.", **place)
+    if names and file.value.get("execution") == "durable":
+        message = "env has no effect here: a durable handler is given no environment variables."
+        remedy = "Read them in a child tool that is not durable, or take env out."
+        report.warning(INVALID, file.name, message, remedy, **file.place(("env",)))
 
 
 def _check_parameters(file: JsonFile, parameters: object, key: Key, report: Report) -> None:

@@ -82,7 +82,10 @@ def test_a_durable_run_waits_for_its_packages(tmp_path: Path, shop: Registry) ->
     play(story())
 
 
-def test_a_definition_in_code_is_read_once_its_packages_may_be_installed(tmp_path: Path, shop: Registry) -> None:
+@pytest.mark.parametrize("language", ["ts", "py"])
+def test_a_definition_in_code_is_read_once_its_packages_may_be_installed(
+    tmp_path: Path, shop: Registry, language: str
+) -> None:
     publish(shop)
     repo = Repo(tmp_path / "repo")
     repo.file(
@@ -92,11 +95,20 @@ def test_a_definition_in_code_is_read_once_its_packages_may_be_installed(tmp_pat
         " parametersJsonSchema: { type: 'object' } }, handle: async () => word };",
     )
     asking(repo, "say")
+    call = {
+        "ts": "try { return await ctx.callTool('say', {}) } catch (e) { return { code: e.code, cause: e.cause.code } }",
+        "py": "try: return await ctx.call_tool('say', {})\n"
+        "except Exception as e: return {'code': e.code, 'cause': e.cause['code']}",
+    }
+    repo.tool("caller", **{language: call[language]}, tools=("say",))  # pyright: ignore[reportArgumentType]
 
     async def story() -> dict[str, Any]:
         async with bench(repo, tmp_path / "data") as desk:
-            with pytest.raises(RuntimeFault, match="no tool"):
+            with pytest.raises(RuntimeFault, match="--trust") as refused:
                 await desk.run("say")
+            assert refused.value.code == "untrusted"
+            called = await desk.run("caller")
+            assert called["result"] == {"code": "execution-failed", "cause": "untrusted"}
             bundle = await desk.runtime.add_repository(repo.root)
             assert any("--trust" in problem.message for problem in bundle.problems)
             await trust(desk)
