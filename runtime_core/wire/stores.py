@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from runtime_core.wire.json import JsonText, JsonValue, Number, dumps
+from runtime_core.wire.json import MAX_DIGITS, JsonText, JsonValue, Number, dumps
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ LONG: Final = 200
 
 
 def found_by(value: JsonValue) -> str:
-    """The same text for all values that a query takes for equal: numbers as JavaScript compares them, texts exactly,
-    lists in order, objects in any. Long ones are replaced by their digest."""
+    """The same text for all values that a query takes for equal: numbers of one value, however they are written, texts
+    exactly, lists in order, objects in any. Long ones are replaced by their digest."""
     text = dumps(_plain(value), sort_keys=True)
     return text if len(text) <= LONG else "#" + hashlib.sha256(text.encode()).hexdigest()
 
@@ -80,13 +80,19 @@ def _plain(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _double(value)
+        return Number(_decimal(dumps(value)))
     return value
 
 
-def _double(value: float) -> Number:
-    try:
-        number = float(value)
-    except OverflowError:
-        number = float("inf") if value > 0 else float("-inf")
-    return Number(repr(number + 0.0))  # adding zero takes the sign of a zero away
+def _decimal(text: str) -> str:
+    """All digits of a JSON number without zeros around them, and the power of ten of the last."""
+    mantissa, _, exponent = text.lower().partition("e")
+    if len(exponent) > MAX_DIGITS:
+        return text
+    whole, _, fraction = mantissa.removeprefix("-").partition(".")
+    digits = (whole + fraction).lstrip("0")
+    kept = digits.rstrip("0")
+    if not kept:
+        return "0"
+    power = int(exponent or 0) - len(fraction) + len(digits) - len(kept)
+    return f"{'-' if mantissa.startswith('-') else ''}{kept}e{power}"
