@@ -166,7 +166,7 @@ class Engine:
         model = partial(self._model_of, seed, launch.bundle)
         calls = self._calls(launch, None, seed, SpanBook("", 0), model)
         try:
-            place = Place(tool, names=(tool.name,), attachments=launch.attachments)
+            place = Place(tool, names=(tool.name,), attachments=launch.attachments or "[]")
             return outcomes.inline_result(await calls.inline(place, launch.params))
         except HandlerFailed as failed:
             return outcomes.inline_failure(tool.name, failed.failure)

@@ -28,7 +28,7 @@ return { texts, child: await ctx.callTool('show_ts', {}) };
 """
 FAN_PY = """
 texts = []
-for file in getattr(ctx, 'attachments', None) or []:
+for file in ctx.attachments:
     texts.append(await ctx.call_subagent('extractor', 'Extract.', {'name': file['filename']}, attachments=[file]))
 return {'texts': texts, 'child': await ctx.call_tool('show_py', {})}
 """
@@ -42,6 +42,8 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Generator[Office]:
     repo.file("amodal.json", {"name": "b", "version": "1", "models": {"main": _model(model)}})
     repo.tool("show_ts", ts=SHOW_TS)
     repo.tool("show_py", py=SHOW_PY)
+    repo.tool("plain_ts", ts="return (ctx.attachments ?? []).map((file) => file.filename);")
+    repo.tool("plain_py", py="return [file['filename'] for file in ctx.attachments]")
     repo.tool("fan_ts", ts=FAN_TS, tools=("show_ts",), agents=("extractor",))
     repo.tool("fan_py", py=FAN_PY, tools=("show_py",), agents=("extractor",))
     repo.durable("durable", ts=SHOW_TS)
@@ -59,9 +61,10 @@ def _run(office: Office, tool: str, files: Any = None) -> Any:
 
 
 @LANGUAGES
-def test_a_tool_gets_the_files_it_was_started_with_and_none_otherwise(office: Office, language: str) -> None:
+def test_a_tool_that_is_started_gets_its_files_and_an_empty_list_without_any(office: Office, language: str) -> None:
     assert _run(office, f"show_{language}", [FILE, FILE]) == {"files": [FILE, FILE], "has": True}
-    assert _run(office, f"show_{language}") == {"files": None, "has": False}
+    assert _run(office, f"show_{language}") == {"files": [], "has": True}
+    assert _run(office, f"plain_{language}") == []
     assert _run(office, "durable") == {"files": None, "has": False}
 
 
