@@ -44,7 +44,7 @@ PLAIN = [
     ),
     ("py", "{'a': float('nan'), 'b': float('inf')}", '{"a":null,"b":null}', "$.a: nan became null"),
     ("py", "{1: 2, None: 3, False: 4}", '{"1":2,"null":3,"false":4}', None),
-    ("py", "10 ** 30", "1" + "0" * 30, "more digits than TypeScript"),
+    ("py", "10 ** 30", "1" + "0" * 30, None),
     ("py", "2 ** 53", "9007199254740992", None),
     ("py", "'a\\ud800b'", '"a\\ud800b"', None),
     ("py", "(1, (2,))", "[1,[2]]", None),

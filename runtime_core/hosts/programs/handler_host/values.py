@@ -12,7 +12,6 @@ from json.encoder import encode_basestring_ascii as quote
 from typing import Any, cast
 
 MAX_DEPTH = 500
-SAFE_INTEGER = 2**53
 
 
 class CompositeCallError(Exception):
@@ -136,10 +135,7 @@ class Writer:
         if kind is str:
             return quote(cast("str", value))
         if kind is int:
-            number = cast("int", value)
-            if not -SAFE_INTEGER <= number <= SAFE_INTEGER:
-                self.lost.append(f"{self._path()}: {number} has more digits than TypeScript handlers can read")
-            return int.__repr__(number)
+            return int.__repr__(cast("int", value))
         if kind is Number:
             return cast("Number", value).text
         if kind is float:
