@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.builtins import DEFAULT_TOOLS
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Hook, Ignored, Problem, Tool
 from runtime_core.repo.checks import check_grants
+from runtime_core.repo.outlets import outlets
 from runtime_core.repo.reach import AGENT, reach
 from runtime_core.repo.report import PARSE_FAILED, Report
 from runtime_core.repo.trust import needs
@@ -159,6 +160,7 @@ def _wire(bundle: Bundle, problems: Sequence[Problem], openapi: Described) -> di
         "tools": [_tool_wire(tool, bundle) for tool in bundle.tools.values()],
         "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
         **_parts_wire(bundle, openapi),
+        "values": [asdict(outlet) for outlet in outlets(bundle)],
         "needs_trust": list(_needs(bundle)),
         "landlock": landlock_version(),
         "seccomp": filters_calls(),

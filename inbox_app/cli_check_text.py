@@ -9,6 +9,7 @@ from typing import Final
 from inbox_app.cli_text import table, visible
 from runtime_core.repo.builtins import DEFAULT_TOOLS
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Connection, Hook, Ignored, Problem, Store, Tool
+from runtime_core.repo.outlets import outlets
 from runtime_core.repo.reach import AGENT, reach
 
 WIDTH: Final = 100
@@ -27,6 +28,7 @@ def lines(bundle: Bundle, needed: Sequence[str], hints: Sequence[str], problems:
         yield from _lists(f"AGENT {visible(agent.name)}", _agent(agent, bundle))
     yield from _table(["STORE", "KEY", "FIELDS", "REMOVABLE", "FOUND BY"], map(_store, bundle.stores.values()))
     yield from _table(["CONNECTION", "PROTOCOL", "GUARDED", "STATE"], map(_connection, bundle.connections.values()))
+    yield from _values(bundle)
     yield from _table(["HOOK", "PRIORITY", "IF IT FAILS", "POINTS"], map(_hook, bundle.hooks))
     automations = [f"{a.name} (nothing starts it from here)" for a in bundle.automations.values()]
     others = (("knowledge", bundle.knowledge), ("skills", bundle.skills), ("automations", automations))
@@ -62,8 +64,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
         yield table(head, shown)
 
 
-def _lists(head: str, rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
-    shown = [(visible(label), visible(", ".join(names))) for label, names in rows if names]
+def _lists(head: str, rows: Iterable[tuple[str, Sequence[str]]], between: str = ", ") -> Iterator[str]:
+    shown = [(visible(label), visible(between.join(names))) for label, names in rows if names]
     if shown:
         yield ""
         yield head
@@ -114,6 +116,14 @@ def _connection(connection: Connection) -> list[str]:
     guarded = "no" if count == 0 else "1 endpoint" if count == 1 else f"{count} endpoints"
     state = "unavailable: see below" if connection.unavailable else "available"
     return [connection.name, connection.protocol, guarded, state]
+
+
+def _values(bundle: Bundle) -> Iterator[str]:
+    """Each value with everybody who gets it."""
+    found: dict[str, dict[str, None]] = {}
+    for outlet in outlets(bundle):
+        found.setdefault(outlet.name, {})[f"{outlet.to}, by {outlet.file} [{outlet.key}]"] = None
+    yield from _lists("VALUES OF YOURS, AND WHO GETS THEM", ((name, list(to)) for name, to in found.items()), "; ")
 
 
 def _hook(hook: Hook) -> list[str]:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
+from runtime_core.repo.files import JsonFile, Key
 from runtime_core.repo.report import INVALID, Report
-
-if TYPE_CHECKING:  # with pydantic: not for commands that only look
-    from runtime_core.repo.files import JsonFile, Key
 
 ENV: Final = "env:"
 SCOPE: Final = "scope:"
@@ -33,6 +31,11 @@ _IN_ADDRESS: Final = re.compile(
 
 def is_reference(value: str) -> bool:
     return value.startswith((ENV, SCOPE))
+
+
+def named_values(value: Any) -> Iterator[tuple[Key, str]]:
+    """Place and text of each ``env:NAME`` and ``scope:KEY``."""
+    return ((place, text) for place, text in _texts(value, ()) if is_reference(text))
 
 
 def unset_names(value: Any, known: Known, key: Key = ()) -> Iterator[tuple[Key, str]]:
