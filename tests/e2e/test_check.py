@@ -286,3 +286,20 @@ def test_the_description_fits_100_columns(desk: Desk, depot: Path) -> None:
     assert max(map(len, described[1:])) <= 100
     for words in ("STORE", "guard", "unavailable", "pages are not used", "reaches", "ALSO THERE", "docks"):
         assert words in shown.out
+
+
+def test_values_that_are_handed_on_are_named(desk: Desk, tmp_path: Path) -> None:
+    root = tmp_path / "desk"
+    shutil.copytree(FIXTURES / "desk", root)
+    (root / "connections" / "crm").mkdir(parents=True)
+    spec = {"baseUrl": "https://crm.example", "headers": {"X-Key": "env:SOME_SECRET"}}
+    (root / "connections" / "crm" / "spec.json").write_text(json.dumps(spec))
+    shown = desk("check", root).out
+    assert "env:SOME_SECRET  the connection crm (crm.example), by connections/crm/spec.json [headers.X-Key]" in shown
+    [value] = desk("check", root, "--json").json["values"]
+    assert value == {
+        "name": "env:SOME_SECRET",
+        "file": "connections/crm/spec.json",
+        "key": "headers.X-Key",
+        "to": "the connection crm (crm.example)",
+    }
