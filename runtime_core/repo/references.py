@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from runtime_core.repo.files import JsonFile, Key
 from runtime_core.repo.report import INVALID, Report
+
+if TYPE_CHECKING:  # with pydantic: not for commands that only look
+    from runtime_core.repo.files import JsonFile, Key
 
 ENV: Final = "env:"
 SCOPE: Final = "scope:"
