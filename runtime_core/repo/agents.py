@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
@@ -17,7 +17,6 @@ from runtime_core.repo.files import JsonFile, read_json, read_text, unknown_key,
 from runtime_core.repo.frontmatter import FrontMatterError, split_front_matter, split_headings
 from runtime_core.repo.items import folders_of
 from runtime_core.repo.report import INVALID, NOT_FOUND, PARSE_FAILED, Report, report_unread
-from runtime_core.wire.json import dumps
 
 _ENTRY_KEYS: Final = {"name", "mode", "conditional"}
 _LISTS: Final = ("tools", "subagents", "connections", "skills", "mcp")
@@ -49,11 +48,22 @@ Agents = Mapping[str, Agent | str]
 """Agents by directory name, or why one is left out: nothing where its own problem is already an error."""
 
 
-def load_agents(root: Path, report: Report, described: Described) -> Agents:
-    return {name: _load_agent(root, name, report, described) for name in folders_of(root, AGENTS, report)}
+@dataclass(frozen=True, slots=True)
+class AgentScan:
+    """What the agent folders hold. ``files`` are the definitions by agent, the one that counts first."""
+
+    agents: dict[str, Agent | str] = field(default_factory=dict[str, Agent | str])
+    files: dict[str, list[JsonFile]] = field(default_factory=dict[str, list[JsonFile]])
 
 
-def _load_agent(root: Path, name: str, report: Report, described: Described) -> Agent | str:
+def load_agents(root: Path, report: Report, described: Described) -> AgentScan:
+    scan = AgentScan()
+    for name in folders_of(root, AGENTS, report):
+        scan.agents[name] = _load_agent(root, name, report, described, scan.files.setdefault(name, []))
+    return scan
+
+
+def _load_agent(root: Path, name: str, report: Report, described: Described, files: list[JsonFile]) -> Agent | str:
     folder = f"{AGENTS}/{name}"
     codes = files_of(root, folder, "agent")
     if len(codes) > 1:
@@ -63,7 +73,8 @@ def _load_agent(root: Path, name: str, report: Report, described: Described) -> 
     written = _written(root, name, report)
     if written is None:
         return ""
-    prompt, definition = written
+    prompt, definition, file = written
+    files.append(file)
     if not codes:
         return _agent(name, prompt, definition)
     entry = f"{folder}/{codes[0]}"
@@ -71,7 +82,8 @@ def _load_agent(root: Path, name: str, report: Report, described: Described) -> 
     if description.unread is not None:  # without it the agent might do more than it says
         report_unread(entry, description.unread, description.passing, report)
         return f"{entry} cannot be read"
-    given = _code(JsonFile(entry, None, description.value), report)
+    files.insert(0, JsonFile(entry, None, description.value))
+    given = _code(files[0], report)
     if given is None:
         return ""
     code, conditions = given
@@ -129,8 +141,8 @@ def _merged(written: AgentFile, code: AgentFile, entry: str, report: Report) -> 
     return written.model_copy(update={field: getattr(code, field) for field in code.model_fields_set})
 
 
-def _written(root: Path, name: str, report: Report) -> tuple[str, AgentFile] | None:
-    """The prompt and what agent.json, or the front matter, says."""
+def _written(root: Path, name: str, report: Report) -> tuple[str, AgentFile, JsonFile] | None:
+    """The prompt, what agent.json or the front matter says, and where."""
     folder = f"{AGENTS}/{name}"
     if not (root / folder / "AGENT.md").exists():
         report.error(
@@ -150,7 +162,7 @@ def _written(root: Path, name: str, report: Report) -> tuple[str, AgentFile] | N
         report.error(PARSE_FAILED, f"{folder}/AGENT.md", error.message, error.remedy, line=error.line)
         return None
     if file is None:
-        file = JsonFile(f"{folder}/AGENT.md", dumps(front), front)
+        file = JsonFile(f"{folder}/AGENT.md", None, front, lines=_lines(text, front))
     elif front:
         report.warning(
             INVALID,
@@ -159,7 +171,13 @@ def _written(root: Path, name: str, report: Report) -> tuple[str, AgentFile] | N
             "Keep the definition in one of the two files.",
         )
     definition = validate(AgentFile, file, report)
-    return (prompt, definition) if definition else None
+    return (prompt, definition, file) if definition else None
+
+
+def _lines(text: str, front: Mapping[str, Any]) -> Mapping[str, int]:
+    """The lines in which the keys of front matter stand."""
+    starts = [line.partition(":")[0] for line in text.splitlines()]
+    return {key: starts.index(key) + 1 for key in front if key in starts}
 
 
 def _agent(name: str, prompt: str, file: AgentFile) -> Agent:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -18,7 +18,7 @@ from runtime_core.repo.builtins import (
 )
 from runtime_core.repo.bundle import Agent, Connection, McpServer, Skill, Tool
 from runtime_core.repo.connections import Vetting
-from runtime_core.repo.files import JsonFile, items_of
+from runtime_core.repo.files import JsonFile, Key, items_of
 from runtime_core.repo.report import INVALID, Report, did_you_mean
 from runtime_core.repo.stores import Stores
 from runtime_core.repo.tools import ToolScan
@@ -32,6 +32,7 @@ class Parts:
 
     tools: ToolScan
     agents: Agents
+    agent_files: Mapping[str, Sequence[JsonFile]]
     stores: Stores
     connections: Mapping[str, Connection]
     skills: Mapping[str, Skill]
@@ -42,7 +43,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Why a name gives no tool. One that ``resolves`` stands for something that is declared and out of order."""
+    """Why a name is no good. One that ``resolves`` is declared and out of order, or of no use here."""
 
     message: str
     remedy: str
@@ -55,13 +56,16 @@ def check_names(parts: Parts, report: Report) -> None:
     A tool, agent or store that is there and broken is not reported again where it is used.
     """
     known = _known_names(parts)
-    for file in parts.tools.files.values():
+    for tool_name, file in parts.tools.files.items():
         for number, name in _declared(file, "tools"):
-            finding = _find_tool(name, parts, known)
+            finding = _find_tool(name, parts, known) or _odd_use(name, tool_name, file, parts)
             if finding is not None:
                 add = report.warning if finding.resolves else report.error
                 place = file.place(("uses", "tools", number))
                 add(INVALID, file.name, finding.message, finding.remedy, **place)
+        for kind, number, name in _repeated(file):
+            place = file.place(("uses", kind, number))
+            report.warning(INVALID, file.name, f'"{name}" is listed twice.', "Take one out.", **place)
         for number, name in _declared(file, "subagents"):
             if _is_missing(name, parts.agents):
                 message, remedy = _unresolved_agent(name, parts.agents)
@@ -94,6 +98,35 @@ def _declared(file: JsonFile, kind: str) -> list[tuple[int, str]]:
     uses = file.value.get("uses")
     names = items_of(cast("dict[str, object]", uses).get(kind)) if isinstance(uses, dict) else []
     return [(number, name) for number, name in enumerate(names) if isinstance(name, str)]
+
+
+def _repeated(file: JsonFile) -> Iterator[tuple[str, int, str]]:
+    for kind in ("tools", "subagents"):
+        seen: set[str] = set()
+        for number, name in _declared(file, kind):
+            if name in seen:
+                yield kind, number, name
+            seen.add(name)
+
+
+def _odd_use(name: str, tool: str, file: JsonFile, parts: Parts) -> Finding | None:
+    """What resolves and is of no use."""
+    if name == tool:
+        message = f'"{name}" uses itself, and calls end five levels deep.'
+        return Finding(message, "Take it out if that is not meant.", resolves=True)
+    if file.value.get("execution") != "durable" and _asks(name, parts):
+        message = f'A call of "{name}" always fails here: a person may have to be asked, which is not possible.'
+        remedy = 'Write "execution": "durable", or use ctx.request in a tool of its own.'
+        return Finding(message, remedy, resolves=True)
+    return None
+
+
+def _asks(name: str, parts: Parts) -> bool:
+    """Whether it is refused to tools that are not durable (``confirmation-unsupported``)."""
+    if (tool := parts.tools.tools.get(name)) is not None:
+        return tool.exposure != "open"
+    source = _source_of(name, parts)
+    return name in ("request", *MAIL_TOOLS) or (source is not None and name != f"{source}__discover")
 
 
 def _known_names(parts: Parts) -> Set[str]:
@@ -219,16 +252,17 @@ def _unresolved_agent(name: str, agents: Agents) -> tuple[str, str]:
 
 def _check_agent(agent: Agent, parts: Parts, known: Set[str], report: Report) -> None:
     """What a model is offered is only a matter of warning: what is missing is simply not offered."""
-    file = f"agents/{agent.name}"
+    files = parts.agent_files[agent.name]
     for key, message, remedy in _agent_findings(agent, parts, known):
-        report.warning(INVALID, file, message, remedy, key=key)
+        file = next((file for file in files if key[0] in file.value), files[-1])
+        report.warning(INVALID, file.name, message, remedy, **file.place(key))
         if report.is_full:
             return
 
 
-def _agent_findings(agent: Agent, parts: Parts, known: Set[str]) -> Iterator[tuple[str, str, str]]:
+def _agent_findings(agent: Agent, parts: Parts, known: Set[str]) -> Iterator[tuple[Key, str, str]]:
     for number, name in enumerate(agent.tools or ()):
-        key, tool = f"tools[{number}]", parts.tools.tools.get(name)
+        key, tool = ("tools", number), parts.tools.tools.get(name)
         finding = _find_tool(name, parts, known)
         if finding is not None:
             remedy = f"Correct the name, or take it out.{did_you_mean(name, known)}"
@@ -245,15 +279,15 @@ def _agent_findings(agent: Agent, parts: Parts, known: Set[str]) -> Iterator[tup
     for number, name in enumerate(agent.subagents):
         if _is_missing(name, parts.agents):
             message, remedy = _unresolved_agent(name, parts.agents)
-            yield f"subagents[{number}]", f"{message} {_NOT_OFFERED}", remedy
+            yield ("subagents", number), f"{message} {_NOT_OFFERED}", remedy
     for name in agent.stores:
         if name not in parts.stores:
             remedy = f"Correct the name, or take it out.{did_you_mean(name, parts.stores)}"
-            yield f"stores.{name}", f'There is no store "{name}".', remedy
+            yield ("stores", name), f'There is no store "{name}".', remedy
     kinds = (("connection", agent.connections, parts.connections), ("skill", agent.skills, parts.skills))
     for kind, names, there in (*kinds, ("MCP server", agent.mcp, parts.servers)):
         for number, name in enumerate(names):
             if name not in there:
-                key = "mcp" if kind == "MCP server" else f"{kind}s"
+                place = "mcp" if kind == "MCP server" else f"{kind}s"
                 remedy = f"Correct the name, or take it out.{did_you_mean(name, there)}"
-                yield f"{key}[{number}]", f'There is no {kind} "{name}".', remedy
+                yield (place, number), f'There is no {kind} "{name}".', remedy

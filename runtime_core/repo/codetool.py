@@ -38,7 +38,7 @@ class Base(Fields):
 
 class CodeTool(Fields):
     model_config = _FIELDS
-    also = frozenset({"handle", "internal", *_NO_EFFECT})
+    also = frozenset({"confirm", "handle", "internal", *_NO_EFFECT})
     guards = frozenset({"exposure", "enabled", "llm_callable", "llmCallable"})
 
     id: str = Field(description="Give the name of the tool as a text: lower-case letters, digits and underscores.")
@@ -69,6 +69,9 @@ class CodeTool(Fields):
         if self.base.parameters_json_schema is None:
             message = "base.parametersJsonSchema is missing, so parameters are not checked."
             yield "base.parametersJsonSchema", message, "Give a JSON Schema there."
+        if "confirm" in given:
+            remedy = 'Write exposure: {kind: "requires-confirmation"}, or take confirm out.'
+            yield "confirm", "confirm has no effect here: exposure says whether a person is asked.", remedy
         for key, what in _NO_EFFECT.items():
             if key in given:
                 message = f"{key} has no effect here: a tool that is defined in code cannot {what}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -30,12 +30,14 @@ M = TypeVar("M", bound=Fields)
 @dataclass(frozen=True, slots=True)
 class JsonFile:
     """A parsed definition file, or the object at ``prefix`` in it. ``name`` is relative to the repository, ``text``
-    None where it is no JSON."""
+    None where it is no JSON; then ``lines`` says where its
+    keys stand, if that is known."""
 
     name: str
     text: str | None
     value: dict[str, Any]
     prefix: Key = ()
+    lines: Mapping[str, int] = field(default_factory=dict[str, int])
     _asked: Iterator[int] = field(default_factory=count, repr=False, compare=False)
 
     def part(self, key: Sequence[str | int], value: dict[str, Any]) -> JsonFile:
@@ -45,7 +47,9 @@ class JsonFile:
     def place(self, key: Sequence[str | int]) -> dict[str, str | int | None]:
         """Key, line and column of a value, as `Report` takes them."""
         key = (*self.prefix, *key)
-        if self.text is None or next(self._asked) >= PLACES_LIMIT:
+        if self.text is None:
+            return {"key": show_key(key), "line": self.lines.get(str(key[0])) if key else None}
+        if next(self._asked) >= PLACES_LIMIT:
             return {"key": show_key(key)}
         line, column = locate(self.text, key)
         return {"key": show_key(key), "line": line, "column": column}

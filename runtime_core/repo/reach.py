@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runtime_core.repo.builtins import DEFAULT_TOOLS, store_tools
+from runtime_core.repo.builtins import BUILT_IN, DEFAULT_TOOLS, MAIL_TOOLS, store_tools
 from runtime_core.repo.bundle import Agent, Bundle
 
 AGENT = "agent:"
@@ -33,10 +33,15 @@ def _direct(name: str, bundle: Bundle) -> Iterator[str]:
 
 
 def _granted(agent: Agent, bundle: Bundle) -> Iterator[str]:
-    yield from DEFAULT_TOOLS if agent.tools is None else agent.tools
-    yield from (f"{AGENT}{other}" for other in agent.subagents)
-    yield from (f"connection:{name}" for name in agent.connections)
-    yield from (f"mcp:{name}" for name in agent.mcp)
+    """What of an agent's lists is there: a name that stands for nothing is only warned about."""
+    sources = tuple(f"{source}__" for source in (*bundle.connections, *bundle.servers))
+    ready = {*BUILT_IN, *MAIL_TOOLS, *(tool for store in bundle.stores.values() for tool in store_tools(store))}
+    for name in DEFAULT_TOOLS if agent.tools is None else agent.tools:
+        if name in bundle.tools or name in ready or name.startswith(sources):
+            yield name
+    yield from (f"{AGENT}{other}" for other in agent.subagents if other in bundle.agents)
+    yield from (f"connection:{name}" for name in agent.connections if name in bundle.connections)
+    yield from (f"mcp:{name}" for name in agent.mcp if name in bundle.servers)
     for name, mode in agent.stores.items():
         if name in bundle.stores:
             yield from store_tools(bundle.stores[name], mode)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 
 from runtime_core.repo.bundle import Effect
 from runtime_core.repo.fields import Fields
+
+NO_EFFECT: Final = ("enabled", "exposure", "llm_callable", "llmCallable")
+"""What means something in a definition in code only."""
 
 
 class Uses(Fields):
@@ -37,7 +40,7 @@ class Trigger(Fields):
 
 class ToolFile(Fields):
     model_config = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel)
-    also = frozenset({"enabled", "exposure", "internal", "llm_callable", "responseShaping", "sandbox", "type"})
+    also = frozenset({"internal", "responseShaping", "sandbox", "type", *NO_EFFECT})
 
     name: str | None = Field(None, description="Leave the name out, or repeat the folder's name.")
     title: str | None = Field(None, description="Give the title as a text, or leave it out.")

@@ -86,7 +86,7 @@ def test_a_confirmation_is_kept_with_its_prompt_and_keeps_nobody_away(repository
 def test_a_model_is_not_offered_what_says_that_it_may_not_call_it(repository: Repository) -> None:
     repository.agent("reviewer", tools=["access_math"])
     (warning,) = tool(repository, llm_callable=False).problems
-    assert (warning.file, warning.key) == ("agents/reviewer", "tools[0]")
+    assert (warning.file, warning.key) == ("agents/reviewer/agent.json", "tools[0]")
     assert "no model" in warning.message
 
 
@@ -101,8 +101,8 @@ def test_missing_words_load_with_a_warning_each(repository: Repository) -> None:
 
 
 def test_what_a_tool_in_code_cannot_have_is_warned_about(repository: Repository) -> None:
-    bundle = tool(repository, uses={"tools": ["ship"]}, execution="durable", triggers=[], env=["HOME"])
-    assert [problem.key for problem in bundle.problems] == ["uses", "execution", "triggers", "env"]
+    bundle = tool(repository, uses={"tools": ["ship"]}, execution="durable", triggers=[], env=["HOME"], confirm=True)
+    assert [problem.key for problem in bundle.problems] == ["confirm", "uses", "execution", "triggers", "env"]
     found = bundle.tools["access_math"]
     assert (found.durable, found.has_uses, found.tools, found.env) == (False, False, (), ())
 

@@ -131,7 +131,7 @@ LOCAL = {"openapi": {"source": "openapi.json"}}
 def test_an_operation_that_is_certainly_not_there_fails_the_bundle(
     repository: Repository, spec: dict[str, Any], name: str, words: str
 ) -> None:
-    repository.tool("ship", uses={"tools": ["request", name]})
+    repository.tool("ship", execution="durable", uses={"tools": ["request", name]})
     repository.connection("crm", **spec)
     repository.write("connections/crm/openapi.json", OPENAPI)
     with pytest.raises(BundleError) as caught:
@@ -157,7 +157,7 @@ def test_an_operation_that_is_certainly_not_there_fails_the_bundle(
 def test_an_operation_that_may_be_there_is_left_to_the_run(
     repository: Repository, spec: dict[str, Any], name: str
 ) -> None:
-    repository.tool("ship", uses={"tools": [name]})
+    repository.tool("ship", execution="durable", uses={"tools": [name]})
     repository.connection("crm", **spec)
     repository.write("connections/crm/openapi.json", OPENAPI)
     assert load(repository).problems == ()

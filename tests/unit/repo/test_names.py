@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from runtime_core.repo.definitions import Description
 from runtime_core.repo.loader import load_bundle
 from tests.unit.repo.building import Repository
 
@@ -38,7 +39,7 @@ def test_what_comes_with_the_runtime_resolves(repository: Repository) -> None:
     stores = [f"store__parcels__{verb}" for verb in ("get", "set", "query", "list", "remove")]
     ready = ["request", "load_knowledge", "memory", "ask_choice", "present", "stop_execution", "call_subagent"]
     others = ["crm__discover", "crm__list_orders", "docs__search", "read_messages", "send_message"]
-    repository.tool("ship", uses={"tools": [*stores, *ready, *others]})
+    repository.tool("ship", execution="durable", uses={"tools": [*stores, *ready, *others]})
     repository.agent("default", tools=[*stores, *ready, *others], stores={"parcels": "rw"}, connections=["crm"])
     assert load_bundle(repository.root).problems == ()
 
@@ -136,10 +137,54 @@ def test_everything_wrong_with_one_tool_shows_at_once(repository: Repository) ->
     }
 
 
-def test_tools_may_use_themselves_and_each_other(repository: Repository) -> None:
-    repository.tool("ship", uses={"tools": ["ship", "sail"]})
+def test_tools_may_use_each_other_and_themselves_with_a_warning(repository: Repository) -> None:
+    repository.tool("ship", uses={"tools": ["sail"]})
     repository.tool("sail", uses={"tools": ["ship"]})
     assert load_bundle(repository.root).problems == ()
+    repository.tool("ship", uses={"tools": ["sail", "ship"]})
+    assert repository.only_warning().key == "uses.tools[1]"
+
+
+@pytest.mark.parametrize("kind", ["tools", "subagents"])
+def test_a_name_that_is_listed_twice_is_said(repository: Repository, kind: str) -> None:
+    repository.tool("sail")
+    repository.agent("sail")
+    repository.tool("ship", uses={kind: ["sail", "sail"]})
+    warning = repository.only_warning()
+    assert (warning.file, warning.key, warning.line) == ("amodal/tools/ship/tool.json", f"uses.{kind}[1]", 6)
+
+
+@pytest.mark.parametrize("name", ["request", "crm__list", "docs__search", "send_message", "guarded"])
+def test_a_call_that_always_fails_in_a_tool_that_is_not_durable_is_said(repository: Repository, name: str) -> None:
+    repository.write("amodal.json", {"name": "x", "version": "1", "mcp": {"servers": DOCS}})
+    repository.connection("crm")
+    repository.connection("post", protocol="gmail")
+    repository.write("amodal/tools/guarded/tool.ts", "")
+    guarded = {"id": "guarded", "exposure": {"kind": "requires-confirmation"}, "base": {}}
+    described = {"amodal/tools/guarded/tool.ts": Description(guarded)}
+    for execution in ({}, {"execution": "durable"}):
+        repository.tool("ship", uses={"tools": ["crm__discover", name]}, **execution)
+        problems = [one for one in repository.problems(described) if one.file == "amodal/tools/ship/tool.json"]
+        assert [(one.severity, one.key) for one in problems] == ([] if execution else [("warning", "uses.tools[1]")])
+
+
+@pytest.mark.parametrize("form", ["agent.json", "AGENT.md", "agent.ts"])
+def test_a_reference_of_an_agent_is_found_where_it_is_written(repository: Repository, form: str) -> None:
+    file = f"agents/checker/{form}"
+    repository.agent("checker", "---\ntimeout: 5\ntools: [nope]\n---\nCheck." if form == "AGENT.md" else "Check.")
+    if form == "agent.json":
+        repository.write(file, {"timeout": 5, "tools": ["nope"]})
+    elif form == "agent.ts":
+        repository.write(file, "")
+    (problem,) = repository.problems({file: Description({"tools": ["nope"]})})
+    line = {"agent.json": 4, "AGENT.md": 3, "agent.ts": None}[form]
+    assert (problem.file, problem.key, problem.line) == (file, "tools[0]", line)
+
+
+def test_a_wrong_value_of_front_matter_is_found_in_its_line(repository: Repository) -> None:
+    repository.agent("checker", "---\nname: x\ntimeout: soon\n---\nCheck.")
+    problem = repository.only_error()
+    assert (problem.file, problem.key, problem.line, problem.column) == ("agents/checker/AGENT.md", "timeout", 3, None)
 
 
 def test_what_a_model_would_be_offered_is_only_warned_about(repository: Repository) -> None:

@@ -29,6 +29,16 @@ def test_reach_goes_through_uses_subagents_and_grants(repository: Repository) ->
     assert reach("store__parcels__set", bundle) == []
 
 
+def test_nothing_reaches_what_is_not_there(repository: Repository) -> None:
+    repository.connection("crm")
+    repository.tool("ship")
+    gone = ["nope", "store__nope__get", "far__list"]
+    repository.agent(
+        "checker", tools=[*gone, "ship", "request", "crm__list"], subagents=["nobody"], connections=["far"], mcp=["far"]
+    )
+    assert reach("agent:checker", load_bundle(repository.root)) == ["crm__list", "request", "ship"]
+
+
 @pytest.mark.parametrize(
     ("grants", "warns"),
     [

@@ -287,3 +287,26 @@ def test_all_problems_are_reported_at_once(repository: Repository) -> None:
         ("agents/six/AGENT.md", "error"),
         ("amodal/tools/seven/tool.json", "warning"),
     }
+
+
+@pytest.mark.parametrize("key", ["enabled", "exposure", "llm_callable", "llmCallable"])
+def test_what_means_something_in_code_only_is_said(repository: Repository, key: str) -> None:
+    fields: dict[str, Any] = {key: {}}
+    repository.tool("ship", **fields)
+    warning = repository.only_warning()
+    assert (warning.file, warning.key) == ("amodal/tools/ship/tool.json", key)
+    assert "protects nothing" in warning.message
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({"env": ["API_HOST", "1 bad"]}, "env[1]"),
+        ({"env": [""]}, "env[0]"),
+        ({"env": ["env:HOME"]}, "env[0]"),
+        ({"env": ["API_HOST"], "execution": "durable"}, "env"),
+    ],
+)
+def test_variables_that_no_handler_gets_are_said(repository: Repository, fields: dict[str, Any], key: str) -> None:
+    repository.tool("ship", **fields)
+    assert repository.only_warning().key == key
