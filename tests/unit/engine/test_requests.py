@@ -20,6 +20,11 @@ SECRET = "t0p-s3cret"
 def _answer(seen: Seen) -> Says:
     if seen.path.startswith("/api/missing"):
         return Says({"reason": "no such ticket", "sent": seen.headers.get("authorization")}, status=404)
+    if seen.path.startswith("/api/escaped"):
+        sent = (seen.headers.get("authorization") or "").replace("-", "\\u002D")
+        return Says(f'{{"sent": "{sent}", "path": "a\\/b"}}'.encode(), 400, {"Content-Type": "application/json"})
+    if seen.path.startswith("/api/moved"):
+        return Says(status=307, headers={"Location": "/api/elsewhere"})
     if seen.path.startswith("/api/text"):
         return Says("plain words")
     if seen.path.startswith("/api/big"):
@@ -201,6 +206,23 @@ def test_a_marked_tool_may_write(office: Office, web: Web, language: str, name: 
     assert result["method"] == ("POST" if name == "marked" else "PUT")
     assert result["body"] == {"a": 1}
     assert web.last.json == {"a": 1}
+
+
+@LANGUAGES
+def test_a_secret_that_an_answer_escapes_is_in_nothing_that_a_handler_gets(office: Office, language: str) -> None:
+    failed = _any(office, language, "support-api", "/escaped")
+    assert failed["code"] == "http-400"
+    assert loads(failed["body"]) == {"sent": "Bearer ***", "path": "a/b"}
+    assert "s3cret" not in str(failed)
+
+
+@LANGUAGES
+def test_a_write_is_not_sent_to_where_it_is_redirected(office: Office, web: Web, language: str) -> None:
+    before = len(web.seen)
+    failed = _any(office, language, "support-api", "/moved", {"method": "POST", "data": {"q": 1}, "intent": "read"})
+    assert failed["code"] == "redirected"
+    assert "/api/elsewhere" in failed["message"]
+    assert [seen.path for seen in web.seen[before:]] == ["/api/moved"]
 
 
 @LANGUAGES
