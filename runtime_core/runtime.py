@@ -197,6 +197,7 @@ class Runtime:
             stack.push_async_callback(self._journal.close)
             stack.push_async_callback(self._close_parts)
             stack.push_async_callback(self._dry_runs.close)
+            stack.push_async_callback(self._hosts.cleaned_up, grace_s)
             stack.push_async_callback(self._executor.stop, grace_s)
 
     async def _close_parts(self) -> None:

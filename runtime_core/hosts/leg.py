@@ -62,6 +62,11 @@ class HostLeg:
         return self._is_settled
 
     @property
+    def is_aborted(self) -> bool:
+        """The handler may be cleaning up."""
+        return self._abort_reason is not None
+
+    @property
     def is_untouched(self) -> bool:
         """The process has not said that it handled any message of it."""
         return self._handled == 0

@@ -82,6 +82,7 @@ class HostProcess(asyncio.SubprocessProtocol):
         self._is_closing = False
         self._numbers = itertools.count(1)
         self._legs: dict[int, HostLeg] = {}
+        self._leg_ended = asyncio.Event()
         self._described: dict[int, asyncio.Future[Message]] = {}
         self._outbox: list[bytes] = []
         self._sent = 0
@@ -200,6 +201,12 @@ class HostProcess(asyncio.SubprocessProtocol):
         """Take nothing more; end when the last leg has ended."""
         self._is_retired = True
         self._rest()
+
+    async def cleaned_up(self) -> None:
+        """Wait until no handler cleans up any more, a few seconds at most."""
+        while any(leg.is_aborted for leg in self._legs.values()):
+            self._leg_ended.clear()
+            await self._leg_ended.wait()
 
     async def close(self) -> None:
         """End the process now; legs fail as lost."""
@@ -408,6 +415,7 @@ class HostProcess(asyncio.SubprocessProtocol):
 
     def _on_leg_ended(self, leg: HostLeg) -> None:
         self._legs.pop(leg.number, None)
+        self._leg_ended.set()
         self._rest()
 
     def _timer_off(self) -> None:

@@ -7,6 +7,7 @@ import logging
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,12 @@ class HandlerHosts:
     async def retire(self, repo: HostRepo) -> None:
         for key in [key for key in self._current if key[0] == repo]:
             self._current.pop(key).retire()
+
+    async def cleaned_up(self, wait_s: float) -> None:
+        """Wait for handlers that clean up because their time is up, or their run was cancelled."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                await asyncio.gather(*(process.cleaned_up() for process in self._all))
 
     async def close(self) -> None:
         self._is_closed = True
