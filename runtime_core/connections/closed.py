@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -48,9 +49,7 @@ def why_closed(ip: Address) -> str | None:
 
 async def check_open(url: str) -> None:
     """Look the host of a request up. One that is not found is left to whoever sends the request. Raises `Closed`."""
-    host = (urlsplit(url).hostname or "").rstrip(".").lower()
-    if host in METADATA_NAMES:
-        raise Closed("names the metadata service of a cloud machine, and nothing is sent there")
+    host = check_name(url)
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
@@ -58,6 +57,16 @@ async def check_open(url: str) -> None:
         return
     for info in found:
         check_address(str(info[4][0]))
+
+
+def check_name(url: str) -> str:
+    """The host of an address, of which that name says nothing against it. Raises `Closed`."""
+    host = (urlsplit(url).hostname or "").rstrip(".").lower()
+    if host in METADATA_NAMES:
+        raise Closed("names the metadata service of a cloud machine, and nothing is sent there")
+    with suppress(ValueError):  # a name
+        check_address(host)
+    return host
 
 
 def check_address(address: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime_core.connections.addresses import AddressRefused, base_of
+from runtime_core.connections.closed import Closed, check_name
 from runtime_core.connections.credentials import Settings, Unusable, read_access
 from runtime_core.connections.openapi import DISCOVER
 from runtime_core.connections.openapi_source import DocumentUnavailable, OpenApiDocuments, source_of
@@ -71,6 +72,8 @@ def _empty(root: Path) -> Bundle:
 def _check_address(settings: Settings, key: str, url: object) -> None:
     if isinstance(url, str) and url and not is_reference(url):
         try:
-            base_of(url)
+            check_name(base_of(url).geturl())
         except AddressRefused as error:
             raise settings.wrong(key, f"{error}.") from None
+        except Closed as closed:
+            raise settings.wrong(key, f"the host {closed}. Give another address.") from None

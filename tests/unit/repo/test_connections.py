@@ -240,3 +240,21 @@ def test_a_name_inside_a_longer_text_is_told(repository: Repository) -> None:
     assert "env:CRM_TOKEN stands inside a longer text" in problems["headers.X-Key"].message
     assert "env:API alone" in problems["auth.tokenUrl"].remedy
     assert {problem.severity for problem in problems.values()} == {"warning"}
+
+
+@pytest.mark.parametrize(
+    ("key", "spec"),
+    [
+        ("baseUrl", {"baseUrl": "http://169.254.169.254/latest"}),
+        ("baseUrl", {"baseUrl": "http://metadata.google.internal"}),
+        ("auth.tokenUrl", {"auth": {"type": "oauth2", "tokenUrl": "http://[fe80::1]/t", "clientId": "a"}}),
+        ("url", {"protocol": "mcp", "url": "http://169.254.170.2/mcp"}),
+    ],
+)
+def test_a_closed_address_is_told_before_it_is_used(repository: Repository, key: str, spec: dict[str, Any]) -> None:
+    if "auth" in spec:
+        spec["auth"]["clientSecret"] = "env:OTHER"
+    repository.connection("crm", **spec)
+    told = unavailable(repository)
+    assert f"[{key}]" in told
+    assert "nothing is sent there" in told
