@@ -124,7 +124,7 @@ def check(path: Path, as_json: bool, data: Path | None) -> int:
     """
     from inbox_app import cli_check
 
-    return cli_check.check(path, as_json=as_json)
+    return cli_check.check(path, _options(data, as_json).data, as_json=as_json)
 
 
 @cli.command()

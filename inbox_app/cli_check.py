@@ -19,6 +19,9 @@ from runtime_core.engine.definitions import Definitions
 from runtime_core.hosts.base import DependenciesUnavailable, HandlerLoadError, HostRepo, HostUnavailable
 from runtime_core.hosts.sandbox import filters_calls, landlock_version, missing_borders
 from runtime_core.hosts.supervisor import HandlerHosts
+from runtime_core.journal.driver import DriverError
+from runtime_core.journal.look import look
+from runtime_core.journal.trust import Agreement, agreement
 from runtime_core.repo.builtins import DEFAULT_TOOLS
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Hook, Ignored, Problem, Tool
 from runtime_core.repo.checks import check_grants
@@ -28,14 +31,16 @@ from runtime_core.repo.report import PARSE_FAILED, Report
 from runtime_core.repo.trust import needs
 
 
-def check(root: Path, *, as_json: bool) -> int:
+def check(root: Path, data: Path, *, as_json: bool) -> int:
     """Print the report; raises `GatewayError` with all problems when one of them is an error.
 
+    What ``data``, the data folder, holds of trust and packages counts; nothing is written there.
     One of the repository itself leaves nothing to print; others leave out only the part that they are about.
     """
     root = root.expanduser().absolute()
     try:
-        bundle, found = asyncio.run(_read(root))
+        bundle, found = asyncio.run(_read(root, data / "hosts" / "packages"))
+        needed = needs(bundle, local=settings(quiet=True).shell_exec)
     except BundleError as error:
         if as_json:
             shown = {"problems": [problem.to_wire() for problem in error.problems], **_ignored_wire(error.ignored)}
@@ -47,21 +52,22 @@ def check(root: Path, *, as_json: bool) -> int:
     check_grants(bundle.tools, bundle.agents, report)
     openapi = described(bundle, Keychain())
     problems = [*map(_for_whoever_checks, bundle.problems), *report.problems, *found, *openapi.problems]
+    agreed = _agreement(data, bundle)
     failed = any(problem.severity == "error" for problem in problems)
     if as_json:
-        say_json({**_wire(bundle, problems, openapi), "ok": not failed})
+        say_json({**_wire(bundle, problems, openapi), **_trust_wire(needed, agreed), "ok": not failed})
     else:
         is_python = any(tool.language == "python" for tool in bundle.tools.values())
-        say(lines(bundle, _needs(bundle), missing_borders() if is_python else (), problems))
+        say(lines(bundle, needed, agreed, missing_borders() if is_python else (), problems))
     if failed:
         raise _summary(BundleError(root, problems), f"Parts of {root} cannot be used, the rest works")
     return DONE
 
 
-async def _read(root: Path) -> tuple[Bundle, list[Problem]]:
+async def _read(root: Path, packages: Path) -> tuple[Bundle, list[Problem]]:
     """Load the repository and every handler in its sandbox, and say what is wrong with these."""
     with tempfile.TemporaryDirectory(prefix="operator-inbox-") as cache:
-        hosts = HandlerHosts(Path(cache))
+        hosts = HandlerHosts(Path(cache), packages=packages)
         try:
             bundle = await Definitions(hosts, Keychain()).load(root)
             return bundle, await _load_handlers(bundle, hosts)
@@ -161,15 +167,29 @@ def _wire(bundle: Bundle, problems: Sequence[Problem], openapi: Described) -> di
         "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
         **_parts_wire(bundle, openapi),
         "values": [asdict(outlet) for outlet in outlets(bundle)],
-        "needs_trust": list(_needs(bundle)),
         "landlock": landlock_version(),
         "seccomp": filters_calls(),
         "problems": [problem.to_wire() for problem in problems],
     }
 
 
-def _needs(bundle: Bundle) -> Sequence[str]:
-    return needs(bundle, local=settings(quiet=True).shell_exec)
+def _agreement(data: Path, bundle: Bundle) -> Agreement | None:
+    """What was agreed to for this code, as far as there is a journal that can be read."""
+    file = data / "runtime.db"
+    try:
+        if not file.is_file():
+            return None
+        with look(file) as db:
+            return agreement(db, str(bundle.root), bundle.revision)
+    except (DriverError, OSError):
+        return None
+
+
+def _trust_wire(needed: Sequence[str], agreed: Agreement | None) -> dict[str, Any]:
+    """Whoever agreed to something else, for example before a script was changed, does not count."""
+    counts = agreed is not None and set(needed) <= {*agreed.needs}
+    told = {"by": agreed.who, "at": agreed.at} if agreed is not None and counts and needed else None
+    return {"needs_trust": list(needed), "trusted": told}
 
 
 def _tool_wire(tool: Tool, bundle: Bundle) -> dict[str, Any]:

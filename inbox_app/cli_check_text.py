@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from inbox_app.cli_text import table, visible
+from inbox_app.cli_text import moment, table, visible
+from runtime_core.journal.trust import Agreement
 from runtime_core.repo.builtins import DEFAULT_TOOLS
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Connection, Hook, Ignored, Problem, Store, Tool
 from runtime_core.repo.outlets import outlets
@@ -15,8 +16,16 @@ from runtime_core.repo.reach import AGENT, reach
 WIDTH: Final = 100
 
 
-def lines(bundle: Bundle, needed: Sequence[str], hints: Sequence[str], problems: Sequence[Problem]) -> Iterator[str]:
-    """``needed``: what it has to be trusted for; ``hints``: what this computer cannot keep from handlers."""
+def lines(
+    bundle: Bundle,
+    needed: Sequence[str],
+    agreed: Agreement | None,
+    hints: Sequence[str],
+    problems: Sequence[Problem],
+) -> Iterator[str]:
+    """``needed``: what it has to be trusted for; ``agreed``: what it was trusted for; ``hints``: what this computer
+    cannot keep from handlers.
+    """
     yield f"{visible(bundle.name)} {visible(bundle.version)}".rstrip() + f"  {bundle.root}"
     tools, agents = bundle.tools.values(), bundle.agents.values()
     yield from _table(["TOOL", "RUNS", "LANGUAGE", "DEFINED", "STARTS", "FOR MODELS"], map(_tool, tools))
@@ -34,8 +43,7 @@ def lines(bundle: Bundle, needed: Sequence[str], hints: Sequence[str], problems:
     others = (("knowledge", bundle.knowledge), ("skills", bundle.skills), ("automations", automations))
     yield from _lists("ALSO THERE", ((kind, list(names)) for kind, names in (*others, ("evals", bundle.evals))))
     yield from _ignored(bundle.ignored)
-    trust = [f"has to be trusted, with --trust, before it may use {'; '.join(needed)}"] if needed else []
-    for text in (*hints, *trust):
+    for text in (*hints, *_trust(needed, agreed)):
         yield ""
         yield visible(text)
     yield ""
@@ -50,6 +58,15 @@ def refused_lines(error: BundleError) -> Iterator[str]:
 
 def _ignored(ignored: Iterable[Ignored]) -> Iterator[str]:
     yield from _table(["IGNORED", "WHY"], ([one.path, one.reason] for one in ignored))
+
+
+def _trust(needed: Sequence[str], agreed: Agreement | None) -> Iterator[str]:
+    has = [need for need in needed if agreed is not None and need in agreed.needs]
+    lacks = [need for need in needed if need not in has]
+    if agreed is not None and has:
+        yield f"trusted by {agreed.who} at {moment(agreed.at)}, may use {'; '.join(has)}"
+    if lacks:
+        yield f"has to be trusted, with --trust, before it may use {'; '.join(lacks)}"
 
 
 def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:

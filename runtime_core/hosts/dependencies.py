@@ -59,10 +59,14 @@ class _Wanted:
 
 
 class Dependencies:
-    """``folder`` holds one folder for each set of packages. Several processes may share it."""
+    """``folder`` holds one folder for each set of packages. Several processes may share it.
 
-    def __init__(self, folder: Path, trusted: Trusted = nobody_trusts) -> None:
+    ``looks``: what is there is used, and nothing is changed.
+    """
+
+    def __init__(self, folder: Path, trusted: Trusted = nobody_trusts, *, looks: bool = False) -> None:
         self._folder = Path(os.path.realpath(folder))
+        self._is_there = Path.is_dir if looks else _use
         self._trusted = trusted
         self._installing: dict[str, asyncio.Task[None]] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
@@ -78,7 +82,7 @@ class Dependencies:
         if wanted is None:
             return None
         target = self._folder / wanted.digest
-        if not _use(target):
+        if not self._is_there(target):
             if not await self._trusted(repo.root, repo.revision):
                 raise _untrusted(repo, wanted)
             await self._installed(repo, wanted, target)

@@ -39,11 +39,20 @@ class HandlerHosts:
     """Implements `Hosts`. ``cache_dir`` takes what the engines cache (compiled code, packages), never the repository.
 
     ``stray`` is told what a process says while nobody knows for which run; ``trusted`` says whose packages may be
-    installed. Handlers with packages run in a process apart from those that have others, or none.
+    installed, ``packages`` where they are looked for if none are to be. Handlers with packages run in a process apart
+    from those that have others, or none.
     """
 
-    def __init__(self, cache_dir: Path, stray: Stray = _logged, trusted: Trusted = nobody_trusts) -> None:
-        self._dependencies = Dependencies(cache_dir / "packages", trusted)
+    def __init__(
+        self,
+        cache_dir: Path,
+        stray: Stray = _logged,
+        trusted: Trusted = nobody_trusts,
+        *,
+        packages: Path | None = None,
+    ) -> None:
+        folder = packages or cache_dir / "packages"
+        self._dependencies = Dependencies(folder, trusted, looks=packages is not None)
         self._cache_dir = cache_dir
         self.command_homes = cache_dir / "commands"
         self._stray = stray

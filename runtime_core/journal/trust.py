@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from runtime_core.journal.driver import Connection
@@ -18,6 +19,22 @@ def trust(db: Connection, repo: str, revision: str, needs: JsonText, who: str) -
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """``at`` in Unix seconds."""
+
+    needs: Sequence[str]
+    who: str
+    at: float
+
+
+def agreement(db: Connection, repo: str, revision: str) -> Agreement | None:
+    """What was agreed to for the code of a repository, by whom and when."""
+    query = "SELECT needs, who, at FROM durable_trust WHERE repo = ? AND revision = ?"
+    found = db.execute(query, (repo, revision)).fetchone()
+    return None if found is None else Agreement(cast("list[str]", loads(found[0])), found[1], found[2])
+
+
 def trusted(db: Connection, repo: str, revision: str) -> Sequence[str]:
-    found = db.execute("SELECT needs FROM durable_trust WHERE repo = ? AND revision = ?", (repo, revision)).fetchone()
-    return () if found is None else cast("list[str]", loads(found[0]))
+    agreed = agreement(db, repo, revision)
+    return () if agreed is None else agreed.needs

@@ -55,7 +55,7 @@ def shell_need(root: Path) -> str:
 
 def _programs(root: Path) -> str:
     found = programs_of(root)
-    return f"its {found.count:,} programs and other files that are no data have the SHA-256 {found.digest}"
+    return f"its programs and other files that are no data ({found.count:,}) have the SHA-256 {found.digest}"
 
 
 def server_command(server: McpServer) -> str:

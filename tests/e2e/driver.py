@@ -83,7 +83,7 @@ class Desk:
 
     def words(self, *arguments: object) -> list[str]:
         command, *rest = [str(argument) for argument in arguments]
-        folder = [] if command in ("check", "secret") else ["--data", str(self.data)]
+        folder = [] if command == "secret" else ["--data", str(self.data)]
         return [*program(), command, *folder, *rest]
 
     def environment(self) -> Mapping[str, str]:

@@ -46,10 +46,18 @@ def test_a_command_runs_after_the_code_was_trusted_and_not_after_it_has_changed(
     trusted = desk("run", root, "echo", "--trust", "--json")
     assert (trusted.code, trusted.json["result"]) == (0, "trusted\n")
     assert "as long as its code stays as it is" in trusted.err
+    files = sorted((path, path.stat().st_mtime_ns) for path in desk.data.rglob("*"))
+    checked = desk("check", root)
+    assert "has to be trusted" not in checked.out
+    assert "trusted by local:" in checked.out
+    assert desk("check", root, "--json").json["trusted"]["by"].startswith("local:")
+    assert sorted((path, path.stat().st_mtime_ns) for path in desk.data.rglob("*")) == files
     assert "shell commands" in trusted.err
     assert desk("run", root, "echo", "--json").code == 0
     (root / "amodal" / "tools" / "echo" / "handler.py").write_text(HANDLER + "# changed\n")
     assert desk("run", root, "echo", "--json").code == 1
+    assert "has to be trusted" in desk("check", root).out
+    assert desk("check", root, "--json").json["trusted"] is None
 
 
 def test_trust_may_be_given_with_an_answer(desk: Desk, tmp_path: Path) -> None:
