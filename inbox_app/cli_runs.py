@@ -128,6 +128,9 @@ def show(options: Options, session: str, *, tree: bool, export: Path | None) -> 
 
 async def report_outcome(gateway: EmbeddedGateway, outcome: Outcome, options: Options) -> int:
     """Print how a command's run stands, with everything it asks; the exit code."""
+    if outcome.run_id is not None and outcome.kind in ("complete", "failed"):
+        for warning in (await gateway.run(outcome.run_id)).run.warnings:
+            complain(f"warning: {visible(warning)}")
     first = outcome.pause
     if options.as_json or first is None:
         return tell(outcome, options)

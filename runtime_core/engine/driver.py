@@ -26,12 +26,13 @@ from runtime_core.engine.waiting import Waiting
 from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind, RecordedCall
 from runtime_core.journal.base import Claim, Fenced, Journal
 from runtime_core.tools.base import Prepare, ReadyTool
-from runtime_core.wire.json import JsonText
+from runtime_core.wire.json import JsonText, loads
 from runtime_core.wire.runs import PAUSE_KINDS, RunStatus, parent_slot, slot
 from runtime_core.wire.settings import Limits
 
 log = logging.getLogger(__name__)
 
+QUESTION_SHOWN: Final = 200
 _UNLOADABLE: Final = frozenset({"load-failed", "no-handler"})
 
 
@@ -175,6 +176,7 @@ class RunDriver:
         self._look()
 
     def on_returned(self, frame: DurableFrame, value: JsonText) -> None:
+        self._tell_unanswered(frame)
         if frame.caller is None:
             self._end("completed", result=value)
         else:
@@ -190,15 +192,30 @@ class RunDriver:
         elif frame.is_resumed and failure.code in _UNLOADABLE:
             self._conclusion.reach(Stuck(failure.code, failure.message))
         elif frame.caller is None:
+            self._tell_unanswered(frame)
             status, error = end_of_run(failure)
             self._end(status, error=error)
         else:
+            self._tell_unanswered(frame)
             self._leave(frame, (False, tool_failed(frame.place.tool.name, failure).error))
 
     def on_diverged(self, frame: DurableFrame, divergence: Divergence) -> None:
         if not self._conclusion.is_decided:
             self._handlers.drop()
             self._conclusion.diverge(frame.place, divergence)
+
+    def _tell_unanswered(self, frame: DurableFrame) -> None:
+        """Code that goes on without an answer takes the promise of one for a yes."""
+        if self._conclusion.is_decided:
+            return
+        for pause in self._waits.questions_below(frame.path):
+            asked: Any = loads(pause.spec)
+            question = str(asked["question"])[:QUESTION_SHOWN]
+            self._warn(
+                f"unanswered {pause.slot}",
+                f'Tool "{" > ".join(pause.names)}" asked {question!r} and ended without the answer. '
+                "Write await before it if the answer counts.",
+            )
 
     def _leave(self, frame: DurableFrame, outcome: Outcome) -> None:
         assert frame.caller is not None

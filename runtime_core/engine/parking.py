@@ -55,6 +55,10 @@ class Waits:
             for at in [at for at in known if is_below(at, path)]:
                 del known[at]
 
+    def questions_below(self, path: SlotPath) -> Sequence[PauseRow]:
+        """What a handler there, and those it called, asked people and have no answer to."""
+        return [one for one in self.open_pauses() if one.kind != "attention" and is_below(one.slot, path)]
+
     def give_up(self, path: SlotPath) -> None:
         """The handler that made the call at this place waits for it no more: nor does anything below it."""
         self.take(path)
