@@ -15,7 +15,7 @@ from runtime_core.repo.definitions import AGENTS, NOT_READ, Described, files_of,
 from runtime_core.repo.fields import Fields, nearly
 from runtime_core.repo.files import JsonFile, read_json, read_text, unknown_key, validate
 from runtime_core.repo.frontmatter import FrontMatterError, split_front_matter, split_headings
-from runtime_core.repo.items import folders_of
+from runtime_core.repo.items import folders_of, misnamed
 from runtime_core.repo.report import INVALID, NOT_FOUND, PARSE_FAILED, Report, report_unread
 
 _ENTRY_KEYS: Final = {"name", "mode", "conditional"}
@@ -149,7 +149,8 @@ def _written(root: Path, name: str, report: Report) -> tuple[str, AgentFile, Jso
             NOT_FOUND,
             f"{folder}/AGENT.md",
             f'The agent "{name}" has no prompt.',
-            "Write its prompt into this file, or start the folder's name with _ if it is no agent.",
+            misnamed(root, f"{folder}/AGENT.md")
+            or "Write its prompt into this file, or start the folder's name with _ if it is no agent.",
         )
         return None
     text = read_text(root, f"{folder}/AGENT.md", report)
@@ -170,6 +171,9 @@ def _written(root: Path, name: str, report: Report) -> tuple[str, AgentFile, Jso
             "What it says beside the prompt is ignored because agent.json is there as well.",
             "Keep the definition in one of the two files.",
         )
+    if not prompt.strip():
+        message, remedy = "The agent's prompt is empty.", "Write into this file what it shall do."
+        report.warning(INVALID, f"{folder}/AGENT.md", message, remedy)
     definition = validate(AgentFile, file, report)
     return (prompt, definition, file) if definition else None
 

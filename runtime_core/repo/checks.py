@@ -190,6 +190,8 @@ def _mail_tool(name: str, parts: Parts) -> Finding | None:
 
 def _store_tool(name: str, parts: Parts, known: Set[str]) -> Finding | None:
     store, verb = _store_of(name)
+    if not store:
+        return Finding(f'"{name}" is no tool of a store.', f"Write store__NAME__{'|'.join(VERBS)}.")
     if store not in parts.stores:
         remedy = f"Create amodal/stores/{store}.json or correct the name.{did_you_mean(name, known)}"
         return Finding(f'"{name}": there is no store "{store}".', remedy)

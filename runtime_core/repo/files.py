@@ -104,7 +104,7 @@ def read_json(root: Path, name: str, report: Report) -> JsonFile | None:
             PARSE_FAILED,
             name,
             f"This is not valid JSON: {error.reason}.",
-            "Correct the file at this place.",
+            _json_remedy(text, error.line, error.column),
             line=error.line,
             column=error.column,
         )
@@ -113,6 +113,21 @@ def read_json(root: Path, name: str, report: Report) -> JsonFile | None:
         report.error(INVALID, name, "The file must hold one JSON object.", "Write { at its start and } at its end.")
         return None
     return JsonFile(name, text, cast("dict[str, Any]", value))
+
+
+def _json_remedy(text: str, line: int, column: int) -> str:
+    """What to do about what other formats allow."""
+    lines = text.split("\n")
+    if line <= len(lines):
+        here = lines[line - 1][column - 1 :].lstrip()
+        before = "\n".join((*lines[: line - 1], lines[line - 1][: column - 1])).rstrip()
+        if here.startswith(("//", "/*", "#")):
+            return "Take the comment out: JSON has none."
+        if here.startswith(("}", "]")) and before.endswith(","):
+            return "Take out the comma before it: JSON has none behind the last item."
+        if here.startswith("'"):
+            return 'Put texts into double quotes (").'
+    return "Correct the file at this place."
 
 
 def validate(model: type[M], file: JsonFile, report: Report) -> M | None:

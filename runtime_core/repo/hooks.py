@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from runtime_core.repo.bundle import Hook, HookPoint, Language
 from runtime_core.repo.fields import Fields
 from runtime_core.repo.files import read_json, validate
-from runtime_core.repo.items import folders_of
+from runtime_core.repo.items import folders_of, misnamed
 from runtime_core.repo.report import INVALID, NOT_FOUND, Report
 
 _ENTRIES: Final[dict[str, Language]] = {"index.mjs": "typescript", "hook.py": "python"}
@@ -52,7 +52,8 @@ def _load(root: Path, name: str, folder: str, report: Report) -> Hook | None:
         return None
     if not has_definition:
         message = f"{folder}/{entries[0]} is there without a definition."
-        report.error(NOT_FOUND, definition, message, 'Write {"points": ["preToolUse"], …}, or remove the folder.')
+        remedy = misnamed(root, definition) or 'Write {"points": ["preToolUse"], …}, or remove the folder.'
+        report.error(NOT_FOUND, definition, message, remedy)
         return None
     if len(entries) != 1:
         message = f"The hook is written twice: {' and '.join(entries)}." if entries else "The hook has no code."

@@ -48,7 +48,10 @@ def _items(
     root: Path, kind: str, report: Report, name_of: Callable[[os.DirEntry[str]], str | None], expected: str
 ) -> Items:
     found: dict[str, str] = {}
+    folded: dict[str, str] = {}
     for place in _places(kind):
+        if (root / place).is_file():
+            _note_file(kind, place, report)
         for entry in _entries(root, place):
             path = f"{place}/{entry.name}"
             name = name_of(entry)
@@ -59,8 +62,28 @@ def _items(
             elif name in found:
                 report.warning(INVALID, path, f'"{name}" is there twice; {found[name]} is used.', f"Remove {path}.")
             else:
+                if (other := folded.setdefault(name.casefold(), name)) != name:
+                    text = f"Its name differs from that of {found[other]} in upper and lower case only."
+                    report.warning(INVALID, path, text, "Rename one: on other systems they are the same file.")
                 found[name] = path
     return found
+
+
+def _note_file(kind: str, place: str, report: Report) -> None:
+    if kind == "hooks":
+        message = "This is a file, and a folder belongs here: its hooks would be missing."
+        report.error(INVALID, place, message, "Put a folder for each hook there, or remove it.")
+    else:
+        report.ignore(place, f"it is a file, and a folder with {kind} belongs there")
+
+
+def misnamed(root: Path, path: str) -> str:
+    """What to do if a file is there under a name in another case, nothing if it is not."""
+    folder, _, name = path.rpartition("/")
+    for entry in _entries(root, folder):
+        if entry.name != name and entry.name.casefold() == name.casefold():
+            return f"Rename {entry.name} to {name}: upper and lower case count."
+    return ""
 
 
 def is_left_out(entry: os.DirEntry[str], path: str, report: Report) -> bool:

@@ -22,6 +22,15 @@ MANIFEST: Final = "amodal.json"
 _SERVER_AT: Final = 2
 _UNUSED: Final = ("embed", "platform", "proactive")
 """What another host of the repository may need and nothing here uses."""
+_NOT_YET: Final[Mapping[Key, str]] = {
+    ("basePrompt",): "the prompts of agents are used as they are",
+    ("disabledSubagents",): "every agent can be called that a tool or an agent names",
+    ("fileTools",): "there are no tools for files",
+    ("packages",): "packages of content are not loaded",
+    ("scope", "requireScope"): "runs without a scope are taken",
+    ("stores", "backend"): "documents are kept in the data folder",
+}
+"""What is known and has no effect here."""
 _WITH_SECRETS: Final = ("mcp", "models", "platform", "proactive", "stores", "webTools")
 
 
@@ -122,6 +131,9 @@ def load_manifest(root: Path, report: Report, known: Known) -> Loaded | None:
     filled = _filled(file, known, report, off)
     if validate(Manifest, JsonFile(file.name, file.text, filled), report) is None:
         return None
+    for key, reason in _NOT_YET.items():
+        if _at(file.value, key):
+            report.ignore(f"{MANIFEST} [{show_key(key)}]", f"not used: {reason}")
     return Loaded(filled, _servers(file, off))
 
 

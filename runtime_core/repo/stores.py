@@ -92,6 +92,9 @@ def _load(root: Path, name: str, path: str, report: Report) -> Store | None:
         message = f'The name "{parsed.name}" differs from that of the file, "{name}".'
         report.error(INVALID, path, message, f'Write "{name}", or rename the file.', **file.place(("name",)))
     inner: Key = ("entity",) if "entity" in file.value else ()
+    if isinstance(file.value.get("ttl"), str | bool):
+        message = "Documents are kept for ever: ttl is no number."
+        report.warning(INVALID, path, message, "Give a number of seconds.", **file.place(("ttl",)))
     entity = _entity(file, inner, report)
     if entity is None or parsed is None:
         return None
@@ -139,6 +142,9 @@ def _check_field(file: JsonFile, key: Key, definition: object, report: Report) -
     if needed and getattr(parsed, needed) in (None, []):
         message = f"A field of the type {parsed.type} needs {needed}."
         report.error(INVALID, file.name, message, remedy, **file.place(key))
+    if parsed.min is not None and parsed.max is not None and parsed.min > parsed.max:
+        message = f"No value is at least {parsed.min:g} and at most {parsed.max:g}."
+        report.error(INVALID, file.name, message, "Correct min or max.", **file.place((*key, "min")))
     if parsed.type == "array" and parsed.item is not None:
         _check_field(file, (*key, "item"), parsed.item, report)
     if parsed.type == "object":

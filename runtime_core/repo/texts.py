@@ -10,7 +10,7 @@ from typing import Any, Final
 from runtime_core.repo.bundle import Automation, Document, Skill
 from runtime_core.repo.files import read_json, read_text
 from runtime_core.repo.frontmatter import FrontMatterError, split_front_matter
-from runtime_core.repo.items import files_of_kind, folders_of
+from runtime_core.repo.items import files_of_kind, folders_of, misnamed
 from runtime_core.repo.report import NOT_FOUND, PARSE_FAILED, PartReport, Report
 
 _LEFT_OUT: Final = "It is left out."
@@ -36,7 +36,8 @@ def load_skills(root: Path, report: Report) -> Mapping[str, Skill]:
         file = f"{folder}/SKILL.md"
         part = PartReport(report, _LEFT_OUT)
         if not (root / file).is_file():
-            part.error(NOT_FOUND, file, "The skill has no text.", "Write it into this file, or remove the folder.")
+            remedy = misnamed(root, file) or "Write it into this file, or remove the folder."
+            part.error(NOT_FOUND, file, "The skill has no text.", remedy)
             continue
         text = read_text(root, file, part)
         skill = _skill(name, file, text, part) if text is not None else None

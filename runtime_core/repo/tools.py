@@ -17,7 +17,7 @@ from runtime_core.repo.bundle import Tool
 from runtime_core.repo.codetool import CodeTool
 from runtime_core.repo.definitions import LANGUAGES, NOT_READ, TOOLS, Described, files_of
 from runtime_core.repo.files import DEFINITION_LIMIT, JsonFile, Key, items_of, read_json, read_text, validate
-from runtime_core.repo.items import folders_of, note_extra
+from runtime_core.repo.items import folders_of, misnamed, note_extra
 from runtime_core.repo.params import check_schema
 from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_javascript
 from runtime_core.repo.report import INVALID, NOT_FOUND, Report, report_unread
@@ -101,7 +101,8 @@ def _load_folder(root: Path, name: str, folder: str, described: Described, scan:
             NOT_FOUND,
             definition,
             f"{parts[0]} is there without a tool.json, so this is not loaded as a tool.",
-            "Write a tool.json with a description and parameters, or start the folder's name with _.",
+            misnamed(root, definition)
+            or "Write a tool.json with a description and parameters, or start the folder's name with _.",
         )
     elif folder.startswith(TOOLS[0]):
         scan.left_out[name] = f"{folder} holds neither tool.json nor a handler"
@@ -109,7 +110,8 @@ def _load_folder(root: Path, name: str, folder: str, described: Described, scan:
             NOT_FOUND,
             definition,
             "The folder holds no tool.",
-            "Write tool.json and handler.ts or handler.py, or start the folder's name with _.",
+            misnamed(root, definition)
+            or "Write tool.json and handler.ts or handler.py, or start the folder's name with _.",
         )
 
 

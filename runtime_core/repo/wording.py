@@ -27,6 +27,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "string_too_short": "This should not be empty",
     "string_type": "This should be a text",
     "string_unicode": "This should be text without half characters",
+    "too_short": "This should not be empty",
     "value_error": "{error}",
 }
 

@@ -156,3 +156,14 @@ def test_headings_without_a_prompt_below_one_are_the_prompt(repository: Reposito
 def test_a_wrong_value_below_a_heading_is_named_with_its_line(repository: Repository) -> None:
     repository.agent("checker", "# Agent: x\n\n## Config\ntools: [a]\nsome: {\nodd line\n## Prompt\nYou.\n")
     assert repository.only_error().line == 6
+
+
+def test_an_empty_prompt_is_said(repository: Repository) -> None:
+    repository.agent("checker", "---\ntimeout: 5\n---\n\n")
+    assert repository.only_warning().file == "agents/checker/AGENT.md"
+
+
+@pytest.mark.parametrize("place", ["agents", "knowledge", "amodal/stores"])
+def test_a_file_where_a_folder_belongs_is_told(repository: Repository, place: str) -> None:
+    repository.write(place, "words")
+    assert place in {one.path for one in load_bundle(repository.root).ignored}

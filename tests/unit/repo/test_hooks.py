@@ -69,3 +69,13 @@ def test_hooks_below_amodal_are_not_read_and_that_is_said(repository: Repository
     bundle = load_bundle(repository.root)
     assert bundle.hooks == ()
     assert ("amodal/hooks/", "hooks are read only from hooks/") in {(one.path, one.reason) for one in bundle.ignored}
+
+
+def test_a_file_where_the_hooks_belong_stops_the_bundle(repository: Repository) -> None:
+    repository.write("hooks", "preToolUse")
+    assert repository.only_error().file == "hooks"
+
+
+def test_no_point_at_all_is_said_in_plain_words(repository: Repository) -> None:
+    repository.hook("guard", points=[])
+    assert repository.only_error().message == "This should not be empty."

@@ -6,7 +6,7 @@ import pytest
 
 from runtime_core.repo.definitions import Description
 from runtime_core.repo.loader import load_bundle
-from tests.unit.repo.building import Repository
+from tests.unit.repo.building import HANDLER, Repository
 
 DOCS = {"docs": {"command": "docs-server"}}
 
@@ -203,3 +203,34 @@ def test_a_store_tool_beyond_the_grants_of_its_agent_is_warned_about(repository:
     warning = repository.only_warning()
     assert warning.key == "tools[1]"
     assert '"parcels": "rw"' in warning.remedy
+
+
+@pytest.mark.parametrize(
+    ("file", "right"),
+    [
+        ("amodal/tools/ship/Tool.json", "tool.json"),
+        ("agents/checker/agent.md", "AGENT.md"),
+        ("skills/loading/skill.md", "SKILL.md"),
+        ("hooks/guard/Hook.json", "hook.json"),
+    ],
+)
+def test_a_name_in_the_wrong_case_is_named(repository: Repository, file: str, right: str) -> None:
+    folder = file.rpartition("/")[0]
+    repository.write("hooks/guard/index.mjs" if "hooks" in file else f"{folder}/handler.ts", HANDLER)
+    repository.write(file, "{}")
+    (problem,) = repository.problems()
+    assert problem.file == f"{folder}/{right}"
+    assert problem.remedy == f"Rename {file.rpartition('/')[2]} to {right}: upper and lower case count."
+
+
+def test_names_that_differ_in_case_only_are_said(repository: Repository) -> None:
+    for name in ("Upper", "upper"):
+        repository.agent(name)
+        repository.write(f"knowledge/{name}.md", "# Words")
+    assert {one.file for one in load_bundle(repository.root).problems} == {"agents/upper", "knowledge/upper.md"}
+
+
+def test_a_store_tool_without_a_verb_is_named(repository: Repository) -> None:
+    repository.store("parcels")
+    repository.tool("ship", uses={"tools": ["store__parcels"]})
+    assert "store__NAME__get" in repository.only_error().remedy

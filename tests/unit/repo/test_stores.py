@@ -132,3 +132,14 @@ def test_a_schema_that_is_nested_without_end_is_refused(repository: Repository) 
         deep = {"type": "array", "item": deep}
     repository.write("amodal/stores/parcels.json", {"key": "{id}", "schema": {"id": NUMBER, "deep": deep}})
     assert "nested too deeply" in repository.only_error().message
+
+
+def test_numbers_that_no_value_can_be_are_refused(repository: Repository) -> None:
+    repository.store("parcels", schema={"id": {"type": "number", "min": 5, "max": 1}})
+    problem = repository.only_error()
+    assert (problem.key, problem.message) == ("schema.id.min", "No value is at least 5 and at most 1.")
+
+
+def test_a_time_to_live_that_is_no_number_is_said(repository: Repository) -> None:
+    repository.store("parcels", ttl="1 day")
+    assert repository.only_warning().key == "ttl"

@@ -57,3 +57,20 @@ def test_a_long_path_is_cut_in_the_middle(repository: Repository) -> None:
     assert len(problem.key) == 121
     assert problem.key.startswith("parameters.items.items")
     assert problem.key.endswith("items.type")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{\n  "name": "x", // who\n  "version": "1"\n}', "comment"),
+        ('{\n  # who\n  "name": "x"\n}', "comment"),
+        ('{\n  /* who */ "name": "x"\n}', "comment"),
+        ('{"name": "x", "version": "1",}', "comma"),
+        ('{"name": "x", "list": [1, 2,\n]}', "comma"),
+        ("{'name': 'x'}", "double quotes"),
+        ('{"name": "x"', "Correct the file"),
+    ],
+)
+def test_what_other_formats_allow_is_named(repository: Repository, text: str, words: str) -> None:
+    repository.write("amodal.json", text)
+    assert words in repository.only_error().remedy
