@@ -28,6 +28,7 @@ from runtime_core.repo.servers import McpEntry
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 _FIELDS: Final = ConfigDict(strict=True, allow_inf_nan=False, alias_generator=to_camel, validate_by_name=True)
+_VARIABLE: Final = re.compile(r"[^\s=]+")
 _TEXTS: Final = ("surface", "entities", "rules")
 
 
@@ -137,6 +138,8 @@ def _spec(root: Path, name: str, report: Report, known: Known) -> JsonFile:
     for key, variable in unset_names(needed, known):
         message = f"{variable} is not set."
         remedy = f"Set the environment variable {variable}, or store it: operator-inbox secret set {variable}."
+        if not _VARIABLE.fullmatch(variable):
+            message, remedy = f'"env:{variable}" names no variable.', 'Write "env:NAME", without spaces.'
         report.error(ENV_NOT_SET, name, message, remedy, **file.place(key))
     warn_of_embedded_names(file, file.value, report)
     secrets = list(literal_secrets(file.value))

@@ -67,6 +67,9 @@ def _packages(root: Path, folder: str, report: Report) -> list[str]:
     """The file that names what the code of this folder may import beside the repository's own, if it names any."""
     parts = [*files_of(root, folder, "handler"), *files_of(root, folder, "tool")]
     suffixes = {Path(part).suffix for part in parts}
+    for file, suffix in (("package.json", ".ts"), ("requirements.txt", ".py")):
+        if suffixes and suffix not in suffixes and (root / folder / file).is_file():
+            report.ignore(f"{folder}/{file}", "the tool is written in the other language")
     if ".ts" in suffixes and (root / folder / "package.json").is_file():
         package = read_json(root, f"{folder}/package.json", report)
         if package is not None and any(package.value.get(key) for key in ("dependencies", "optionalDependencies")):

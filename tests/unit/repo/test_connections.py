@@ -87,6 +87,8 @@ def test_every_kind_of_connection(repository: Repository, spec: dict[str, Any]) 
         ({"baseUrl": ""}, "baseUrl is missing"),
         ({"auth": {"type": "magic"}}, "[auth.type]"),
         ({"auth": {"type": "bearer", "token": "env:UNSET"}}, "UNSET is not set"),
+        ({"auth": {"type": "bearer", "token": "env:"}}, '"env:" names no variable'),
+        ({"auth": {"type": "bearer", "token": "env: CRM_TOKEN"}}, "names no variable"),
         ({"headers": {"X-Client": 5}}, "[headers.X-Client]"),
         ({"contextInjection": {"tenant": {"in": "cookie", "field": "x"}}}, "[contextInjection.tenant.in]"),
         ({"protocol": "mcp"}, "Neither command nor url"),

@@ -310,3 +310,10 @@ def test_what_means_something_in_code_only_is_said(repository: Repository, key: 
 def test_variables_that_no_handler_gets_are_said(repository: Repository, fields: dict[str, Any], key: str) -> None:
     repository.tool("ship", **fields)
     assert repository.only_warning().key == key
+
+
+@pytest.mark.parametrize(("handler", "other"), [("handler.ts", "requirements.txt"), ("handler.py", "package.json")])
+def test_packages_for_the_other_language_are_ignored(repository: Repository, handler: str, other: str) -> None:
+    repository.tool("ship", handler)
+    repository.write(f"amodal/tools/ship/{other}", "{}")
+    assert [one.path for one in load_bundle(repository.root).ignored] == [f"amodal/tools/ship/{other}"]
