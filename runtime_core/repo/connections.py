@@ -6,6 +6,7 @@ One that cannot be used stays known as unavailable: it stops nothing, and nothin
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -134,6 +135,7 @@ def _spec(root: Path, name: str, report: Report, known: Known) -> JsonFile:
         return nothing
     validate(McpEntry if file.value.get("protocol") == "mcp" else Spec, file, report)
     _check_address(file, report)
+    _check_folders(file, report)
     needed = file.value if file.value.get("protocol", "rest") in ("rest", "mcp") else {}  # drivers do without
     for key, variable in unset_names(needed, known):
         message = f"{variable} is not set."
@@ -165,6 +167,16 @@ def _check_address(file: JsonFile, report: Report) -> None:
     ):
         message, remedy = "baseUrl is missing.", "Give the address that paths are added to."
         report.error(INVALID, file.name, message, remedy, key="baseUrl")
+
+
+def _check_folders(file: JsonFile, report: Report) -> None:
+    """Folders for mail that the repository itself names are taken below that of its mail only."""
+    for key in ("devInboxDir", "devSinkDir") if file.value.get("protocol") in DRIVERS else ():
+        given = file.value.get(key)
+        if isinstance(given, str) and (given.startswith("~") or os.path.isabs(given) or ".." in Path(given).parts):
+            message = f"{given} lies outside of the folder for the mail of this repository, so it is refused."
+            remedy = "Write env:NAME, and set that variable to the folder."
+            report.warning(INVALID, file.name, message, remedy, **file.place((key,)))
 
 
 def _policy(root: Path, folder: str, report: Report) -> Policy | None:

@@ -260,3 +260,14 @@ def test_a_closed_address_is_told_before_it_is_used(repository: Repository, key:
     told = unavailable(repository)
     assert f"[{key}]" in told
     assert "nothing is sent there" in told
+
+
+@pytest.mark.parametrize("key", ["devInboxDir", "devSinkDir"])
+@pytest.mark.parametrize(
+    ("folder", "warns"), [("/etc", True), ("../x", True), ("a/../../x", True), ("~/mail", True), ("in/box", False)]
+)
+def test_a_folder_for_mail_that_is_refused_is_said(repository: Repository, key: str, folder: str, warns: bool) -> None:
+    repository.write("connections/post/spec.json", {"protocol": "gmail", key: folder})
+    bundle = load(repository)
+    assert [(one.severity, one.key) for one in bundle.problems] == ([("warning", key)] if warns else [])
+    assert bundle.connections["post"].unavailable is None
