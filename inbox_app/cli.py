@@ -178,7 +178,7 @@ def run(
         repository=str(path.expanduser().absolute()),
         scope=scope,
         lane=lane,
-        context=cli_arguments.json_text("--context", context) if context is not None else None,
+        context=cli_arguments.json_object("--context", context),
         attachments=cli_arguments.attachments(files),
     )
     options = _options(data, as_json, user, model, replay_twice=replay_twice)
@@ -428,6 +428,7 @@ def store(
             raise click.UsageError("--put needs the NAME of a store and no KEY: that is made of the document's fields")
         document = cli_arguments.json_text("--put", put)
         return cli_store.put(_options(data, as_json), path, name, document, scope)
+    where = cli_arguments.json_object("--where", where)
     return cli_store.show(_options(data, as_json), cli_store.Wanted(path, name, key, where, sort, limit, scope))
 
 

@@ -89,6 +89,14 @@ def json_text(name: str, given: str) -> str:
         raise click.UsageError(f"{name} is not JSON: {error}") from error
 
 
+def json_object(name: str, given: str | None) -> str | None:
+    """The text of a JSON object, None for none."""
+    text = json_text(name, given) if given is not None else None
+    if text is not None and not text.startswith("{"):
+        raise click.UsageError(f"{name} is no JSON object: write {{…}}")
+    return text
+
+
 def attachments(files: Sequence[Path]) -> str | None:
     """Files as the JSON text of ``ctx.attachments`` (contract 3.2), None for none."""
     from runtime_core.wire.json import dumps

@@ -35,6 +35,8 @@ WRONG = {
     "broken edits": (["answer", "dur_x", "yes", "--edits", "[1, 2"], "line 1, column"),
     "broken input": (["run", str(FIXTURES / "desk"), "echo", "--input", '{"a":\n  nope}'], "line 2, column 3"),
     "not a number": (["run", str(FIXTURES / "desk"), "echo", "--input", '{"a": NaN}'], "NaN is not a JSON number"),
+    "a list as context": (["run", str(FIXTURES / "desk"), "echo", "--context", "[]"], "--context is no JSON object"),
+    "a filter that is no JSON": (["store", str(FIXTURES / "desk"), "x", "--where", "{bad"], "--where is not JSON"),
     "missing input file": (["run", str(FIXTURES / "desk"), "echo", "--input", "@nowhere.json"], "nowhere.json"),
     "limit of nothing": (["list", "--limit", "0"], "--limit"),
     "unknown lane": (["run", str(FIXTURES / "desk"), "echo", "--lane", "fast"], "--lane"),
