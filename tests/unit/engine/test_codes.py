@@ -45,11 +45,14 @@ def calls_of(folder: Path) -> Calls:
     async def trusted() -> bool:
         return False
 
+    async def no_model() -> None:
+        return None
+
     shell = Shell(bundle, False, trusted, asyncio.Semaphore(), Path("nowhere"))
     surface = Surface(Definitions(origin.hosts), origin, "somebody", None)
     no_documents: Any = None
     hooks = Hooks(origin.hosts, no_documents)
-    return Calls(origin, SpanBook("", 0), lambda: None, own_run, gate, shell, surface, hooks, {})
+    return Calls(origin, SpanBook("", 0), no_model, own_run, gate, shell, surface, hooks, {})
 
 
 @pytest.mark.parametrize(

@@ -260,13 +260,18 @@ class Watched(HandlerHosts):
         self.asked = asyncio.Event()
 
     async def describe(
-        self, repo: HostRepo, language: Language, entry: str, form: Form = "handler"
+        self,
+        repo: HostRepo,
+        language: Language,
+        entry: str,
+        form: Form = "handler",
+        config: Mapping[str, Any] | None = None,
     ) -> Mapping[str, Any]:
         self.described.append(entry)
         if self.lame:
             raise HostUnavailable("There is no engine on this machine.")
         self.asked.set()
-        return await super().describe(repo, language, entry, form)
+        return await super().describe(repo, language, entry, form, config)
 
 
 def loading(hosts: Watched, story: Callable[[Definitions], Any]) -> Any:
