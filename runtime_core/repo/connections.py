@@ -166,7 +166,7 @@ def _check_address(file: JsonFile, report: Report) -> None:
         and not isinstance(given.get("openapi"), dict)
     ):
         message, remedy = "baseUrl is missing.", "Give the address that paths are added to."
-        report.error(INVALID, file.name, message, remedy, key="baseUrl")
+        report.error(INVALID, file.name, message, remedy, **{**file.place(()), "key": "baseUrl"})
 
 
 def _check_folders(file: JsonFile, report: Report) -> None:

@@ -69,20 +69,23 @@ class StoreFile(Fields):
 
 def load_stores(root: Path, report: Report) -> Stores:
     found = files_of_kind(root, "stores", (".json",), report)
-    stores = {name: _load(root, name, file, report) for name, file in found.items()}
-    for store in stores.values():
-        for key, target in _references(store.schema, ("schema",)) if store is not None else ():
-            if target not in stores and store is not None:
+    files = {name: read_json(root, path, report) for name, path in found.items()}
+    stores = {name: None if file is None else _load(name, file, report) for name, file in files.items()}
+    for name, file in files.items():
+        store = stores[name]
+        if store is None or file is None:
+            continue
+        for key, target in _references(store.schema, ("schema",)):
+            if target not in stores:
                 message = f'The field refers to the store "{target}", which does not exist.'
                 remedy = f"Create it, or correct the name.{did_you_mean(target, stores)}"
-                report.warning(INVALID, store.file, message, remedy, key=".".join(map(str, key)))
+                inner: Key = ("entity",) if "entity" in file.value else ()
+                report.warning(INVALID, store.file, message, remedy, **file.place((*inner, *key)))
     return stores
 
 
-def _load(root: Path, name: str, path: str, report: Report) -> Store | None:
-    file = read_json(root, path, report)
-    if file is None:
-        return None
+def _load(name: str, file: JsonFile, report: Report) -> Store | None:
+    path = file.name
     before = len(report.problems)
     if not _NAME.match(name):
         remedy = "Rename it: a lower-case letter, then lower-case letters, digits, _ and -."

@@ -115,6 +115,7 @@ def test_hints_that_lead_nowhere_are_only_warned_about(repository: Repository) -
         ("warning", "indexed"),
         ("warning", "schema.shipper"),
     }
+    assert all(problem.line is not None for problem in bundle.problems)
 
 
 def test_the_newer_place_wins(repository: Repository) -> None:
