@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from runtime_core.repo.bundle import Automation, Document, Skill
 from runtime_core.repo.files import read_json, read_text
 from runtime_core.repo.frontmatter import FrontMatterError, split_front_matter
 from runtime_core.repo.items import files_of_kind, folders_of, misnamed
-from runtime_core.repo.report import NOT_FOUND, PARSE_FAILED, PartReport, Report
+from runtime_core.repo.report import INVALID, NOT_FOUND, PARSE_FAILED, PartReport, Report
 
 _LEFT_OUT: Final = "It is left out."
 _HEADING: Final = re.compile(r"#{1,6}\s")
@@ -51,8 +51,18 @@ def load_automations(root: Path, report: Report) -> Mapping[str, Automation]:
     for name, file in files_of_kind(root, "automations", (".json", ".md"), report).items():
         settings = _automation(root, file, PartReport(report, _LEFT_OUT))
         if settings is not None:
+            for key, problem in _oddities(settings):
+                report.warning(INVALID, file, problem, "Correct it, or take it out.", key=key)
             found[name] = Automation(name, file, settings)
     return found
+
+
+def _oddities(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if settings.get("trigger", "manual") not in ("cron", "webhook", "manual"):
+        yield "trigger", 'This should be "cron", "webhook" or "manual".'
+    for key in ("title", "prompt", "schedule"):
+        if not isinstance(settings.get(key, ""), str):
+            yield key, "This should be a text."
 
 
 def _skill(name: str, file: str, text: str, report: Report) -> Skill | None:

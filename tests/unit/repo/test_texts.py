@@ -104,3 +104,10 @@ def test_the_list_of_what_is_ignored_is_bounded(repository: Repository) -> None:
     ignored = load_bundle(repository.root).ignored
     assert len(ignored) == 201
     assert ignored[-1].reason == "100 more that are not listed"
+
+
+def test_an_automation_that_nobody_could_start_is_said(repository: Repository) -> None:
+    repository.write("automations/morning.json", {"title": "Morning", "trigger": "crn", "prompt": 5})
+    bundle = load_bundle(repository.root)
+    assert [(one.severity, one.key) for one in bundle.problems] == [("warning", "trigger"), ("warning", "prompt")]
+    assert "morning" in bundle.automations
