@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -161,6 +161,8 @@ def _outcome_lines(outcome: Outcome, options: Options, questions: Sequence[Pause
     yield "  ".join(word for word in (outcome.kind, outcome.run_id) if word)
     if outcome.reason:
         yield visible(outcome.reason)
+    if at := cast("Mapping[str, Any]", outcome.raw.get("outcome") or {}).get("at"):
+        yield f"at {visible(str(at))}"
     if outcome.kind == "complete":
         yield from indented(pretty(outcome.result), "")
     for pause in questions:

@@ -277,6 +277,8 @@ def _facts(run: Run) -> Iterator[str]:
     if run.error is not None:
         code = run.error.get("code")
         yield f"error     {visible(str(run.error.get('message', '')))}" + (f" [{visible(str(code))}]" if code else "")
+        if at := run.error.get("at"):
+            yield f"thrown    at {visible(str(at))}"
     if run.status == "completed":
         yield "result"
         yield from indented(pretty(run.result), "  ")

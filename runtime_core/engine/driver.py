@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.engine.allowed import objection
@@ -13,7 +13,7 @@ from runtime_core.engine.calls import Calls, effect_of
 from runtime_core.engine.changes import ChangedCalls, changed_question
 from runtime_core.engine.conclusion import Conclusion, Stuck
 from runtime_core.engine.encore import Encore
-from runtime_core.engine.failures import CallFailed, durable_forbidden, end_of_run, error_text, tool_failed
+from runtime_core.engine.failures import CallFailed, durable_forbidden, end_of_run, error_text, place_of, tool_failed
 from runtime_core.engine.frames import DurableFrame, Outcome, Place, now
 from runtime_core.engine.handlers import Handlers
 from runtime_core.engine.ledger import Ledger
@@ -26,7 +26,7 @@ from runtime_core.engine.waiting import Waiting
 from runtime_core.hosts.base import Divergence, HandlerCall, HandlerFailure, HostUnavailable, NoteKind, RecordedCall
 from runtime_core.journal.base import Claim, Fenced, Journal
 from runtime_core.tools.base import Prepare, ReadyTool
-from runtime_core.wire.json import JsonText, loads
+from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import PAUSE_KINDS, RunStatus, parent_slot, slot
 from runtime_core.wire.settings import Limits
 
@@ -192,17 +192,22 @@ class RunDriver:
         elif frame.is_resumed and failure.code in _UNLOADABLE:
             self._conclusion.reach(Stuck(failure.code, failure.message))
         elif frame.caller is None:
-            self._tell_unanswered(frame)
+            self._tell_failed(frame, failure)
             status, error = end_of_run(failure)
-            self._end(status, error=error)
+            at = None if frame.place.is_gate else place_of(failure, self._origin.bundle.root)
+            self._end(status, error=error if at is None else dumps({**cast("Any", loads(error)), "at": at}))
         else:
-            self._tell_unanswered(frame)
+            self._tell_failed(frame, failure)
             self._leave(frame, (False, tool_failed(frame.place.tool.name, failure).error))
 
     def on_diverged(self, frame: DurableFrame, divergence: Divergence) -> None:
         if not self._conclusion.is_decided:
             self._handlers.drop()
             self._conclusion.diverge(frame.place, divergence)
+
+    def _tell_failed(self, frame: DurableFrame, failure: HandlerFailure) -> None:
+        self._origin.note_failure(frame.place, failure)
+        self._tell_unanswered(frame)
 
     def _tell_unanswered(self, frame: DurableFrame) -> None:
         """Code that goes on without an answer takes the promise of one for a yes."""

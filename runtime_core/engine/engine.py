@@ -21,7 +21,7 @@ from runtime_core.engine.calls import Calls
 from runtime_core.engine.conclusion import Stuck
 from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.driver import RunDriver
-from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text
+from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text, place_of
 from runtime_core.engine.frames import Origin, Place
 from runtime_core.engine.gate import Order
 from runtime_core.engine.gating import Gates, gate_place, root_place
@@ -169,7 +169,7 @@ class Engine:
             place = Place(tool, names=(tool.name,), attachments=launch.attachments or "[]")
             return outcomes.inline_result(await calls.inline(place, launch.params))
         except HandlerFailed as failed:
-            return outcomes.inline_failure(tool.name, failed.failure)
+            return outcomes.inline_failure(tool.name, failed.failure, place_of(failed.failure, launch.bundle.root))
 
     @property
     def revisions(self) -> Set[str]:
@@ -314,6 +314,7 @@ class Engine:
             return run.result or "null"
         error: Any = loads(run.error) if run.error is not None else None
         if run.status in ("failed", "expired"):
+            error.pop("at", None)  # the caller may be recorded, and lines move
             raise CallFailed("execution-failed", f'Tool "{name}" failed: {error["message"]}', tool=name, cause=error)
         if is_selected and run.status not in FINISHED:
             return outcomes.told_to_model(run, await self._journal.pauses(run.id))

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from runtime_core.approvals import deadlines
 from runtime_core.hosts.base import HandlerFailure
 from runtime_core.wire.codes import COMPOSITE_CODES, RuntimeFault
 from runtime_core.wire.json import JsonText, dumps
 from runtime_core.wire.runs import CallKind, RunStatus
+
+_SCRIPT: Final = re.compile(r"^ +at .*?\(?([^\s:()]+\.[cm]?[jt]sx?:\d+:\d+)\)?$", re.MULTILINE)
+_PYTHON: Final = re.compile(r'^ +File "([^"]+)", line (\d+)', re.MULTILINE)
+
+
+PLACE_LIMIT: Final = 500
+"""Characters of a line that names one."""
 
 
 class CallFailed(Exception):  # noqa: N818
@@ -55,6 +65,26 @@ def tool_failed(tool: str, failure: HandlerFailure) -> CallFailed:
     """The failure of a child tool as its caller gets it; ``cause.code`` says if a question of it expired."""
     cause = failure.cause if failure.code != deadlines.CODE and is_expired(failure) else failure_error(failure)
     return CallFailed("execution-failed", failure_text(tool, failure), tool=tool, cause=cause)
+
+
+def trace_of(failure: HandlerFailure, root: Path) -> str | None:
+    """Where the error of a handler comes from, with paths relative to its repository."""
+    if failure.stack is None:
+        return None
+    text = failure.stack
+    for home in dict.fromkeys((os.path.realpath(root), str(root))):
+        text = text.replace(home + os.sep, "")
+    return text
+
+
+def place_of(failure: HandlerFailure, root: Path) -> str | None:
+    """File, line and for scripts column in the repository where the error of a handler was thrown, if that is known."""
+    lines = (trace_of(failure, root) or "").splitlines()
+    trace = "\n".join(line for line in lines if len(line) <= PLACE_LIMIT)
+    if (script := _SCRIPT.search(trace)) is not None:
+        return script[1]
+    own = [f"{file}:{line}" for file, line in _PYTHON.findall(trace) if not os.path.isabs(file) and file[0] != "<"]
+    return own[-1] if own else None
 
 
 def is_expired(failure: HandlerFailure) -> bool:

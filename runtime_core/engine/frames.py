@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from runtime_core.connections.masking import masked, masked_json, secret_values
-from runtime_core.engine.failures import HandlerFailed
+from runtime_core.engine.failures import HandlerFailed, trace_of
 from runtime_core.engine.gate import ENTRY as GATE
 from runtime_core.engine.gate import GateLeg
 from runtime_core.engine.losses import started
@@ -124,6 +124,11 @@ class Origin:
     def note(self, place: Place, kind: NoteKind, value: Any) -> None:
         shown = loads(masked_json(dumps(value), self.hidden)) if self.hidden else value
         self.log.write(self.session_id, place.names, kind, shown)
+
+    def note_failure(self, place: Place, failure: HandlerFailure) -> None:
+        trace = trace_of(failure, self.bundle.root)
+        if trace is not None:
+            self.note(place, "failed", trace)
 
     def masked(self, failure: HandlerFailure) -> HandlerFailure:
         """The failure without the secrets that handlers were given."""
@@ -250,6 +255,7 @@ class InlineFrame:
 
     def failed(self, failure: HandlerFailure) -> None:
         if not self._end.done():
+            self._origin.note_failure(self._place, failure)
             self._end.set_exception(HandlerFailed(self._origin.masked(failure)))
 
     def diverged(self, divergence: Divergence) -> None:

@@ -28,6 +28,7 @@ def of_run(run: RunRow, open_pauses: Sequence[PauseRow], who: str) -> dict[str, 
         message = error.get("message", "")
         outcome["reason"] = _reason(run.tool, error) if status == "failed" else message
         outcome["code"] = error.get("code")
+        outcome |= {"at": error["at"]} if "at" in error else {}
     if status == "sleeping":
         outcome["wake_at"] = iso(run.wake_at)
     return _reply(run.id, outcome)
@@ -37,9 +38,11 @@ def inline_result(result: JsonText) -> dict[str, Any]:
     return _reply(None, {"kind": "complete"}, result)
 
 
-def inline_failure(tool: str, failure: HandlerFailure) -> dict[str, Any]:
+def inline_failure(tool: str, failure: HandlerFailure, at: str | None) -> dict[str, Any]:
+    """``at``: where it was thrown, if that is known."""
     code = failure.code or "execution-failed"
-    return _reply(None, {"kind": "failed", "reason": failure_text(tool, failure), "code": code})
+    told = {"kind": "failed", "reason": failure_text(tool, failure), "code": code}
+    return _reply(None, told if at is None else {**told, "at": at})
 
 
 def told_to_model(run: RunRow, pauses: Sequence[PauseRow]) -> JsonText:

@@ -22,7 +22,9 @@ ctx, which holds the params as ``ctx.input``, a predicate of an agent with the p
 true or false. A hook is made once in a process by ``createHook(config)``, and its ``run(point, payload, ctx)`` is
 called; its params are ``{"config", "point", "payload", "caller"}``. Of the methods it may have ``store``: its calls are
 of that kind then and called ``get`` or ``query``, with (store, key) or (store, filter)."""
-NoteKind = Literal["log", "emit", "reasoning", "label", "console", "unhandled", "params-changed", "lossy", "warning"]
+NoteKind = Literal[
+    "log", "emit", "reasoning", "label", "console", "unhandled", "params-changed", "lossy", "warning", "failed"
+]
 
 
 @dataclass(frozen=True, slots=True)
