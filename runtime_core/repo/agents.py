@@ -18,7 +18,7 @@ from runtime_core.repo.frontmatter import FrontMatterError, split_front_matter, 
 from runtime_core.repo.items import folders_of, misnamed
 from runtime_core.repo.report import INVALID, NOT_FOUND, PARSE_FAILED, Report, report_unread
 
-_ENTRY_KEYS: Final = {"name", "mode", "conditional"}
+_ENTRY_KEYS: Final = ("name", "mode", "conditional")
 _LISTS: Final = ("tools", "subagents", "connections", "skills", "mcp")
 
 

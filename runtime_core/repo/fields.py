@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, ClassVar, Final, cast, get_args, get_origin
@@ -46,15 +46,17 @@ def misspelt(model: type[Fields], value: object) -> Iterator[tuple[Key, str, boo
     Unknown keys are ignored otherwise (contract 1.1).
     """
     for place, inner, given in _objects(model, value, ()):
-        for key, meant in nearly(given, {*inner.known(), *inner.also}):
+        for key, meant in nearly(given, dict.fromkeys((*inner.known(), *sorted(inner.also)))):
             is_guard = inner.guards is None or meant in inner.guards
             if is_guard or meant not in given:
                 yield (*place, key), meant, is_guard
 
 
-def nearly(keys: Iterable[str], known: set[str]) -> Iterator[tuple[str, str]]:
-    """The keys that are nearly a known one, with that one."""
-    plain = {_plain(name): name for name in known}
+def nearly(keys: Iterable[str], known: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The keys that are nearly a known one, with that one: the first of those that read alike."""
+    plain: dict[str, str] = {}
+    for name in known:
+        plain.setdefault(_plain(name), name)
     unknown = (key for key in keys if key not in known and not key.startswith(("_", "$")))
     for key in islice(unknown, _COMPARED):
         said = _plain(key[:_LENGTH])
