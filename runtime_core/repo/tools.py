@@ -29,6 +29,10 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _FLAGS: Final = frozenset("dgimsuvy")
 _CODE_ID = re.compile(r"""(?:^|[\s{,(])["']?id["']?\s*[:=]\s*["']([A-Za-z0-9_-]+)["']""")
+_DEPENDENCIES: Final = ("dependencies", "optionalDependencies")
+_ELSEWHERE: Final = re.compile(r"git[+:@]|git(hub|lab)?:|file:|link:|https?:|\.{0,2}/|~/|\.{1,2}\Z")
+_VERSION_CONTROL: Final = re.compile(r"^[^#]*\b(git|hg|svn|bzr)\+")
+_OTHER_FILE: Final = re.compile(r"(-r|-c|-e|--requirement|--constraint|--editable)\b")
 _WRITE_TOOL: Final = {
     ".ts": "Write: export default { id, exposure, base, async handle(ctx) { … } }.",
     ".py": 'Write: async def handle(ctx), and tool = {"id": …, "exposure": …, "base": …, "handle": handle}.',
@@ -72,13 +76,34 @@ def _packages(root: Path, folder: str, report: Report) -> list[str]:
             report.ignore(f"{folder}/{file}", "the tool is written in the other language")
     if ".ts" in suffixes and (root / folder / "package.json").is_file():
         package = read_json(root, f"{folder}/package.json", report)
-        if package is not None and any(package.value.get(key) for key in ("dependencies", "optionalDependencies")):
+        if package is not None and any(package.value.get(key) for key in _DEPENDENCIES):
+            _check_sources(package, report)
             return [package.name]
     if ".py" in suffixes and (root / folder / "requirements.txt").is_file():
         lines = (read_text(root, f"{folder}/requirements.txt", report) or "").splitlines()
         if any(line.strip() and not line.strip().startswith("#") for line in lines):
+            _check_lines(f"{folder}/requirements.txt", lines, report)
             return [f"{folder}/requirements.txt"]
     return []
+
+
+def _check_sources(package: JsonFile, report: Report) -> None:
+    for key in _DEPENDENCIES:
+        wanted = package.value.get(key)
+        for name, source in cast("dict[str, object]", wanted).items() if isinstance(wanted, dict) else ():
+            if isinstance(source, str) and _ELSEWHERE.match(source):
+                message = f'{key}: "{name}" comes from {source}, not from a registry, and will not be installed.'
+                report.warning(INVALID, package.name, message, "Give a version that the registry has.")
+
+
+def _check_lines(file: str, lines: list[str], report: Report) -> None:
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if _VERSION_CONTROL.search(line):
+            message = f"{line} is fetched from a repository of code, whatever is there by then."
+            report.error(INVALID, file, message, "Give a version that the registry has.", line=number)
+        elif _ELSEWHERE.match(line) or _OTHER_FILE.match(line):
+            message = f"{line} names another file, and only this one is there when packages are installed."
+            report.warning(INVALID, file, message, "Name the packages themselves, with versions.", line=number)
 
 
 def _load_folder(root: Path, name: str, folder: str, described: Described, scan: ToolScan, report: Report) -> None:
