@@ -265,14 +265,13 @@ class Watched(HandlerHosts):
         language: Language,
         entry: str,
         form: Form = "handler",
-        *,
         config: Mapping[str, Any] | None = None,
     ) -> Mapping[str, Any]:
         self.described.append(entry)
         if self.lame:
             raise HostUnavailable("There is no engine on this machine.")
         self.asked.set()
-        return await super().describe(repo, language, entry, form, config=config)
+        return await super().describe(repo, language, entry, form, config)
 
 
 def loading(hosts: Watched, story: Callable[[Definitions], Any]) -> Any:
