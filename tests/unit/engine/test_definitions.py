@@ -359,8 +359,15 @@ def test_definitions_that_keep_changing_are_not_mixed_up(repo: Repo, tmp_path: P
     file = write(repo, "py")
 
     class Restless(Watched):
-        async def describe(self, repo: HostRepo, language: Language, entry: str, form: Form = "handler") -> Any:
-            found = await super().describe(repo, language, entry, form)
+        async def describe(
+            self,
+            repo: HostRepo,
+            language: Language,
+            entry: str,
+            form: Form = "handler",
+            config: Mapping[str, Any] | None = None,
+        ) -> Any:
+            found = await super().describe(repo, language, entry, form, config)
             path = repo.root / file
             path.write_text(f"{path.read_text()}# again\n")
             return found
