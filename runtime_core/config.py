@@ -168,6 +168,7 @@ _KEYS: Final[Mapping[str, Mapping[str, Callable[[Any], _Problem]]]] = {
     "limits": {
         "entries": _whole(1, 1_000_000),
         "value": _whole(KIB, 8 * MIB),
+        "reading": _whole(KIB, 32 * MIB),
         "run": _whole(KIB, KIB * MIB),
         "branches": _whole(1, 100_000),
         "question": _whole(64, MIB),

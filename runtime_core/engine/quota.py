@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Literal
 
 from runtime_core.engine.failures import error_text
 from runtime_core.hosts.base import HandlerCall
 from runtime_core.journal.base import Answer
+from runtime_core.repo.builtins import is_store_tool
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonError, JsonText, content_size, loads
 from runtime_core.wire.runs import Entry, SlotPath, slot
@@ -19,16 +20,23 @@ PUNCTUATION: Final = KIB
 REFUSALS: Final = 100
 """Calls beyond the limit that are recorded as refused; a handler that goes on after so many is ended."""
 
+_Kind = Literal["value", "reading"]
+_NAMES: Final[Mapping[_Kind, str]] = {"value": "a value", "reading": "what a store returns"}
+
 Warn = Callable[[str, str], None]
 """Gets the kind of a limit, and a sentence; called again for a kind it knows."""
 
 
-def excess(what: str, text: JsonText, limits: Limits) -> str | None:
+def excess(what: str, text: JsonText, limits: Limits, kind: _Kind = "value") -> str | None:
     """Why a value is too large to be recorded, in a sentence that begins with ``what``; None if it is not."""
-    size = content_size(text)
-    if size <= limits.value + PUNCTUATION:
+    size, limit = content_size(text), _limit(limits, kind)
+    if size <= limit + PUNCTUATION:
         return None
-    return f"{what} has {size:,} bytes, and a value may have {limits.value:,} (limits.value in config.toml)."
+    return f"{what} has {size:,} bytes, and {_NAMES[kind]} may have {limit:,} (limits.{kind} in config.toml)."
+
+
+def _limit(limits: Limits, kind: _Kind) -> int:
+    return limits.reading if kind == "reading" else limits.value
 
 
 def end_refusal(tool: str, text: JsonText, limits: Limits) -> JsonText | None:
@@ -129,16 +137,20 @@ class Quota:
         """What is recorded for a call: its outcome, or an error in place of one that is too large to be kept."""
         made = f"{_name(call)} was made, but its {'result' if ok else 'error'}"
         size = content_size(value)
-        problem = excess(made, value, self._limits)
+        kind: _Kind = "reading" if call.kind == "tool" and is_store_tool(call.name) else "value"
+        problem = excess(made, value, self._limits, kind)
         if problem is None and self._bytes + size > self._limits.run + PUNCTUATION and size > PUNCTUATION:
             problem = (
                 f"{made} of {size:,} bytes does not fit: the run has recorded {self._bytes:,} bytes and may record "
                 f"{self._limits.run:,} (limits.run in config.toml)."
             )
         if problem is not None:
-            ok, value = False, error_text(CODE, f"{problem} Return less, or where it is to be found.")
+            remedy = (
+                "Return less, or where it is to be found." if kind == "value" else "Read fewer documents at a time."
+            )
+            ok, value = False, error_text(CODE, f"{problem} {remedy}")
         else:
-            self._watch("value", f"bytes of what {_name(call)} returned", size, self._limits.value)
+            self._watch(kind, f"bytes of what {_name(call)} returned", size, _limit(self._limits, kind))
         self.add(value)
         return ok, value
 

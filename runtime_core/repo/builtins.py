@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
-from runtime_core.repo.bundle import Agent, Connection, Store
+from runtime_core.repo.bundle import Agent, Bundle, Connection, Store
 
 Mode = Literal["read", "rw"]
 
 DEFAULT_TOOLS: Final = ("ask_choice", "present", "stop_execution", "load_knowledge")
 """What the model of an agent gets whose definition lists no tools."""
 WEB_TOOLS: Final = ("web_search", "fetch_url")
+REQUEST: Final = "request"
 MAIL_TOOLS: Final = ("read_messages", "send_message")
-BUILT_IN: Final = (*DEFAULT_TOOLS, "call_subagent", "memory", "request", *WEB_TOOLS)
+BUILT_IN: Final = (*DEFAULT_TOOLS, "call_subagent", "memory", REQUEST, *WEB_TOOLS)
 """Names of contract 5.2 that need no connection."""
 DRIVERS: Final = ("gmail", "mail")
 """The protocols of connections for mail."""
@@ -27,13 +28,22 @@ def store_tools(store: Store, mode: Mode = "rw") -> Sequence[str]:
     return [f"store__{store.name}__{verb}" for verb in verbs if verb != "remove" or store.deletable]
 
 
+def is_store_tool(name: str) -> bool:
+    return name.startswith("store__")
+
+
 def is_beyond_grants(name: str, agent: Agent, stores: Collection[str]) -> bool:
     """Whether a name is that of a store tool which the agent's grants, if it has any, do not give it."""
     store, _, verb = name.removeprefix("store__").rpartition("__")
-    if not agent.stores or not name.startswith("store__") or store not in stores:
+    if not agent.stores or not is_store_tool(name) or store not in stores:
         return False
     held = agent.stores.get(store)
     return held is None or (held == "read" and VERBS.get(verb) != "read")
+
+
+def rest_connections(bundle: Bundle) -> Sequence[str]:
+    """The connections that ``request`` and ``ctx.request`` go through."""
+    return [name for name, one in bundle.connections.items() if one.protocol == "rest"]
 
 
 def is_driver(connection: Connection) -> bool:

@@ -17,12 +17,14 @@ Durability = Literal["full", "relaxed"]
 class Limits:
     """What one run may grow to; breaking one raises ``journal-limit`` in the handler, half of one is a warning.
 
-    ``branches``: calls of a run that are open at the same time; ``question``: the words of a question, without its
+    ``reading``: what a tool of a store returns, which is many documents; ``branches``: calls of a run that are open at
+    the same time; ``question``: the words of a question, without its
     options and what it is about, which count as a value.
     """
 
     entries: int = 10_000
     value: int = MIB
+    reading: int = 16 * MIB
     run: int = 64 * MIB
     branches: int = 10_000
     question: int = 16 * KIB

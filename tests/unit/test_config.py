@@ -27,6 +27,7 @@ def test_every_setting_can_be_set() -> None:
     [limits]
     entries = 5
     value = 2048
+    reading = 8192
     run = 4096
     branches = 2
     question = 100
@@ -43,7 +44,7 @@ def test_every_setting_can_be_set() -> None:
     wait_s = 60
     """
     wanted = Settings(
-        Limits(5, 2048, 4096, 2, 100),
+        Limits(5, 2048, 8192, 4096, 2, 100),
         Retention(0.5),
         "relaxed",
         strict=True,
@@ -80,7 +81,7 @@ def test_the_documented_example_names_every_key_with_its_default() -> None:
     ("text", "said"),
     [
         ("[limits]\n\nentires = 3", "config.toml, line 3: limits.entires is unknown and has no effect. Did you mean"),
-        ("[limits]\nzzz = 3", "Known are: entries, value, run, branches, question."),
+        ("[limits]\nzzz = 3", "Known are: entries, value, reading, run, branches, question."),
         ("[limit]\nentries = 3", 'line 1: limit is no table of this file and has no effect. Did you mean "limits"?'),
         ("speed = 3", "line 1: speed is no key of this file and has no effect. Known are: limits, "),
         ("limits = 3", "line 1: limits must be a table: write [limits] on a line of its own"),

@@ -10,6 +10,7 @@ import pytest
 from runtime_core.journal.base import Answer
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.json import dumps
 from runtime_core.wire.settings import KIB, MIB, Limits, Settings
 from tests.unit.engine.workshop import Bench, Repo, bench, play
 
@@ -271,6 +272,47 @@ def test_a_repository_is_seeded_with_everything_at_once(language: str, tmp_path:
             return (await desk.run("seed", {"n": 1_500}))["result"]
 
     assert play(story()) == 1_500
+
+
+RESET = {
+    "ts": "const page = await ctx.callTool('store__parcels__list', { limit: 1000 });"
+    "await ctx.requestInput('Remove them?');"
+    "await Promise.all(page.documents.map(({ key }) => ctx.callTool('store__parcels__remove', { key })));"
+    "return [page.documents.length, (await ctx.callTool('store__parcels__list', {})).total];",
+    "py": "import asyncio\n"
+    "page = await ctx.call_tool('store__parcels__list', {'limit': 1000})\n"
+    "await ctx.request_input('Remove them?')\n"
+    "gone = (ctx.call_tool('store__parcels__remove', {'key': one['key']}) for one in page['documents'])\n"
+    "await asyncio.gather(*gone)\n"
+    "return [len(page['documents']), (await ctx.call_tool('store__parcels__list', {}))['total']]",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_read_from_a_store_has_a_limit_of_its_own(language: str, tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    schema = {"parcel_id": {"type": "string"}, "text": {"type": "string"}}
+    store = {"name": "parcels", "key": "{parcel_id}", "schema": schema, "deletable": True}
+    repo.file("amodal/stores/parcels.json", store)
+    body: Any = {language: RESET[language]}
+    repo.durable("reset", tools=("store__parcels__list", "store__parcels__remove"), **body)
+
+    async def story() -> Any:
+        async with bench(repo, tmp_path / "data") as desk:
+            for n in range(300):
+                payload = dumps({"parcel_id": f"p{n}", "text": "x" * 9_000})
+                await desk.runtime.put_document(repo.root, "parcels", payload)
+        async with bench(repo, tmp_path / "data", settings=limited(reading=2 * MIB)) as desk:
+            refused = (await desk.run("reset"))["outcome"]
+        async with bench(repo, tmp_path / "data") as desk:
+            asked = (await desk.run("reset"))["sessionId"]
+        async with bench(repo, tmp_path / "data") as desk:
+            return refused, (await desk.answer(asked, "yes"))["result"]
+
+    refused, done = play(story())
+    assert refused["code"] == "journal-limit"
+    assert "what a store returns may have 2,097,152 (limits.reading in config.toml). Read fewer" in refused["reason"]
+    assert done == [300, 0]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
