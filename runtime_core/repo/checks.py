@@ -10,6 +10,7 @@ from runtime_core.repo.agents import Agents
 from runtime_core.repo.builtins import (
     BUILT_IN,
     MAIL_TOOLS,
+    REQUEST,
     VERBS,
     WEB_TOOLS,
     is_beyond_grants,
@@ -177,6 +178,8 @@ def _built_in(name: str, parts: Parts) -> Finding | None:
     if name == "memory" and not (isinstance(memory, dict) and cast("dict[str, Any]", memory).get("enabled") is True):
         message = '"memory" is not available: amodal.json does not enable it.'
         return Finding(message, 'Add "memory": {"enabled": true} there.', resolves=True)
+    if name == REQUEST and all(one.protocol != "rest" for one in parts.connections.values()):
+        return Finding('"request" needs a connection, and there is none.', "Add connections/NAME/spec.json.", True)
     return None
 
 

@@ -96,7 +96,8 @@ def _additional_properties(validator: Any, allowed: Any, value: Any, schema: Any
         if name in named or any(_fits(pattern, name) is not False for pattern in patterns):
             continue
         if allowed is False:
-            yield ValidationError(f"Additional properties are not allowed ({name!r} was unexpected)")
+            known = f"; known are: {', '.join(named)}" if named and not patterns else ""
+            yield ValidationError(f"Additional properties are not allowed ({name!r} was unexpected{known})")
         else:
             yield from validator.descend(item, allowed, path=name)
 

@@ -35,7 +35,8 @@ async def _load(params: JsonText, caller: Caller) -> JsonText:
     known = caller.bundle.knowledge
     if not isinstance(asked, str) or (document := _find(known, asked)) is None:
         there = ", ".join(f"{name} ({document.title})" for name, document in sorted(known.items())) or "none"
-        return dumps({"error": f"There is no document {dumps(asked)}. The documents are: {there}."})
+        missing = f"There is no document {dumps(asked)}." if asked is not None else "Give the document's name as name."
+        return dumps({"error": f"{missing} The documents are: {there}."})
     source = Source(caller.bundle.root.resolve(), caller.bundle.code and caller.bundle.code.resolve())
     is_read, value = await asyncio.to_thread(read_repo_file, source, document.file)
     said = loads(value)
@@ -57,7 +58,11 @@ def _find(known: Mapping[str, Document], asked: str) -> Document | None:
 _TOOL: Final = ReadyTool(
     name=NAME,
     description="Load a document of this agent's knowledge by its name. An unknown name lists what there is.",
-    parameters={"type": "object", "properties": {key: {"type": "string"} for key in _KEYS}},
+    parameters={
+        "type": "object",
+        "properties": {key: {"type": "string"} for key in _KEYS},
+        "additionalProperties": False,
+    },
     category="knowledge",
     effect="read",
     call=_load,

@@ -194,6 +194,7 @@ _READ_PARAMETERS: Final = {
         },
         "limit": {"type": ["number", "null"], "description": f"At most so many ({DEFAULT_LIMIT}, up to {MAX_LIMIT})."},
     },
+    "additionalProperties": False,
 }
 _SEND_PARAMETERS: Final = {
     "type": "object",
@@ -204,6 +205,7 @@ _SEND_PARAMETERS: Final = {
         "body": {"type": "string"},
         "thread_id": {"type": ["string", "null"], "description": "The conversation that this belongs to."},
     },
+    "additionalProperties": False,
 }
 _TOOLS: Final[Mapping[str, tuple[str, Mapping[str, Any], Effect, _Work]]] = {
     READ: ("Read messages of the mailbox, the latest first.", _READ_PARAMETERS, "read", _read),

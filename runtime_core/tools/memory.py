@@ -24,6 +24,7 @@ _PARAMETERS: Final = {
         "query": {"type": "string", "description": "Words that all have to be in a note."},
     },
     "required": ["action"],
+    "additionalProperties": False,
 }
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runtime_core.repo.builtins import DEFAULT_TOOLS, MAIL_TOOLS, is_beyond_grants, is_driver, store_tools
+from runtime_core.repo.builtins import (
+    DEFAULT_TOOLS,
+    MAIL_TOOLS,
+    REQUEST,
+    is_beyond_grants,
+    is_driver,
+    rest_connections,
+    store_tools,
+)
 from runtime_core.repo.bundle import Agent, Bundle
 from runtime_core.tools.base import Toolbox
 
@@ -20,6 +28,8 @@ def _is_there(name: str, agent: Agent, bundle: Bundle, toolbox: Toolbox) -> bool
     own = bundle.tools.get(name)
     if own is not None:
         return own.llm_callable
+    if name == REQUEST and not rest_connections(bundle):
+        return False
     return not is_beyond_grants(name, agent, bundle.stores) and toolbox.find(bundle, name) is not None
 
 
@@ -30,7 +40,7 @@ def _granted(agent: Agent, bundle: Bundle, toolbox: Toolbox) -> Iterator[str]:
     if agent.subagents:
         yield "call_subagent"
     if agent.connections:
-        yield "request"
+        yield REQUEST
     if any(name in bundle.connections and is_driver(bundle.connections[name]) for name in agent.connections):
         yield from MAIL_TOOLS
     sources = tuple(f"{name}__" for name in (*agent.connections, *agent.mcp))

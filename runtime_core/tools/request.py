@@ -10,12 +10,12 @@ from typing import Any, Final, cast
 from runtime_core.connections.client import Connections, RequestFailed, beginning
 from runtime_core.connections.policy import judge, may_write, restricted
 from runtime_core.connections.request import Request
+from runtime_core.repo.builtins import REQUEST, rest_connections
 from runtime_core.repo.bundle import Bundle, Connection, Effect
 from runtime_core.repo.policy import METHODS, Verdict
 from runtime_core.tools.base import Caller, MemberCall, MemberRefused, ReadyTool, ToolFailed
 from runtime_core.wire.json import JsonText, dumps, loads
 
-NAME: Final = "request"
 _WRITES: Final = ("write", "confirmed_write")
 _OPTIONS: Final = ("method", "data", "params", "intent", "headers", "timeout")
 _MEANT: Final = {"body": "data", "json": "data", "query": "params"}
@@ -53,15 +53,16 @@ class Requests:
         self._connections = connections
 
     def names(self, bundle: Bundle) -> Sequence[str]:
-        return [NAME] if _reachable(bundle) else []
+        return [REQUEST] if rest_connections(bundle) else []
 
     def find(self, bundle: Bundle, name: str) -> ReadyTool | None:
-        known = _reachable(bundle) if name == NAME else []
-        if not known:
+        """It is there in any case, and says which connection is not."""
+        if name != REQUEST:
             return None
+        known = ", ".join(rest_connections(bundle)) or "none"
         return ReadyTool(
-            name=NAME,
-            description=f"Send an HTTP request through a connection. Connections: {', '.join(known)}.",
+            name=REQUEST,
+            description=f"Send an HTTP request through a connection. Connections: {known}.",
             parameters=_PARAMETERS,
             category="connection",
             effect=_effect,
@@ -124,12 +125,10 @@ _PARAMETERS: Final = {
         "data": {"description": "The body, sent as JSON."},
         "headers": {"type": ["object", "null"], "additionalProperties": {"type": "string"}},
         "intent": {"enum": ["read", *_WRITES, None], "description": "read: the POST changes nothing."},
+        "timeout": {"type": ["number", "null"], "description": "In milliseconds."},
     },
+    "additionalProperties": False,
 }
-
-
-def _reachable(bundle: Bundle) -> list[str]:
-    return [name for name, one in bundle.connections.items() if one.protocol == "rest"]
 
 
 def _effect(params: JsonText) -> Effect:
@@ -182,7 +181,7 @@ def _asked(bundle: Bundle, name: Any, endpoint: Any, options: Mapping[str, Any])
         raise _wrong("it takes the name of a connection and an endpoint, for example ctx.request('crm', '/tickets')")
     connection = bundle.connections.get(name)
     if connection is None:
-        known = ", ".join(_reachable(bundle)) or "none"
+        known = ", ".join(rest_connections(bundle)) or "none"
         raise _Refused(
             "connection-unknown",
             f'The repository {bundle.name} has no connection "{name}"; it has: {known}. '

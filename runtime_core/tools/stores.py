@@ -30,7 +30,8 @@ _PREFIX: Final = "store__"
 _KEY: Final = {"type": "string", "description": "The key of the document."}
 _LIMIT: Final = {
     "type": ["integer", "null"],
-    "description": f"How many documents at most: {DEFAULT_LIMIT} if it is not given, {MAX_LIMIT} at most.",
+    "minimum": 0,
+    "description": f"How many documents at most: {DEFAULT_LIMIT} if it is not given, {MAX_LIMIT} at most; 0 counts.",
 }
 _WHERE: Final = {
     "type": ["object", "null"],
@@ -96,7 +97,7 @@ class StoreTools:
         async def call(params: JsonText, caller: Caller) -> JsonText:
             given = _fields(params)
             limit = given.get("limit")
-            limit = DEFAULT_LIMIT if limit is None else int(max(0, min(limit, MAX_LIMIT)))
+            limit = DEFAULT_LIMIT if limit is None else int(min(limit, MAX_LIMIT))
             query = StoreQuery(given.get("where") or {}, limit, indexed=store.indexed)
             with _failures():
                 return await self._documents.page(caller.bundle, caller.scope, store, query)
@@ -155,7 +156,7 @@ def _failures() -> Generator[None]:
 
 
 def _object(required: Sequence[str], **properties: Any) -> Mapping[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required)}
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 def _fields(params: JsonText) -> dict[str, Any]:

@@ -49,6 +49,7 @@ _SEARCH: Final[Mapping[str, Any]] = {
         },
     },
     "required": ["query"],
+    "additionalProperties": False,
 }
 _FETCH: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -57,6 +58,7 @@ _FETCH: Final[Mapping[str, Any]] = {
         "prompt": {"type": "string", "description": "What to take from the page."},
     },
     "required": ["url"],
+    "additionalProperties": False,
 }
 
 

@@ -308,6 +308,23 @@ def test_an_inline_composite_may_not_use_the_tool_request(office: Office, web: W
     assert len(web.seen) == before
 
 
+@LANGUAGES
+def test_without_any_connection_the_tool_request_says_so(tmp_path: Path, language: str) -> None:
+    repo = Repo(tmp_path / "repo")
+    handlers: Any = {"ts": "return ctx.callTool('request', params);"}
+    if language == "py":
+        handlers = {"py": "return await ctx.call_tool('request', params)"}
+    repo.durable("durable", tools=("request",), **handlers)
+    repo.tool("inline", tools=("request",), **handlers)
+    office = Office(repo, tmp_path / "data")
+    asked = {"connection": "crm", "endpoint": "/x"}
+    refused = office.run("durable", asked)["result"]["error"]
+    inline = office.run("inline", asked)
+    office.close()
+    assert 'has no connection "crm"; it has: none. Add connections/crm/spec.json' in refused
+    assert "so nobody can be asked" in str(inline)
+
+
 def test_a_model_sees_status_and_body_and_only_the_connections_of_its_agent(office: Office, web: Web) -> None:
     seen = loads(office.run("sends", {"agent": "free"})["result"])
     assert seen == {"status": 404, "data": {"reason": "no such ticket", "sent": "Bearer ***"}}

@@ -161,8 +161,9 @@ for (const key of ['\\ud800', '', 'a\\u0000b', 'é/../\"', 'x'.repeat(70000)]) {
   const got = await call('get', {key});
   out.push([stored.key === key, got.parcel_id === key, await call('remove', {key}) !== 'execution-failed']);
 }
-out.push((await call('list', {limit: 1e300})).documents.length, (await call('list', {limit: -3})).documents.length);
-out.push(await call('list', {limit: 1.5}), (await call('query', {where: null, limit: null})).total);
+out.push((await call('list', {limit: 1e300})).documents.length, (await call('list', {limit: 0})).documents.length);
+out.push(await call('list', {limit: 1.5}), await call('list', {limit: -3}));
+out.push((await call('query', {where: null, limit: null})).total);
 return out;
 """
     (repo.durable if durable else repo.tool)("story", tools=TOOLS, ts=code)
@@ -173,7 +174,47 @@ return out;
             assert reply["outcome"]["kind"] == "complete", reply
             result = reply["result"]
             assert result[:5] == [[False, False, False], [False, False, True], *[[True, True, True]] * 3]
-            assert result[5:] == [0, 0, "invalid-params", 0]
+            assert result[5:] == [0, 0, "invalid-params", "invalid-params", 0]
+
+    play(story())
+
+
+MISSPELT = [
+    ("store__parcels__query", {"filter": {}}, "where, limit"),
+    ("store__parcels__list", {"offset": 1}, "limit"),
+    ("store__parcels__get", {"key": "p1", "id": "p1"}, "key"),
+    ("store__parcels__remove", {"key": "p1", "id": "p1"}, "key"),
+    ("memory", {"action": "add", "text": "note"}, "action, content, entry_id, query"),
+    ("load_knowledge", {"title": "a"}, "name, document, id"),
+    ("fetch_url", {"url": "https://example.com", "ask": "x"}, "url, prompt"),
+    ("web_search", {"query": "x", "limit": 1}, "query, max_results"),
+    ("request", {"connection": "crm", "endpoint": "/", "body": {}}, "connection, method, endpoint, params, data"),
+]
+
+
+@pytest.mark.parametrize("durable", [True, False], ids=["durable", "inline"])
+def test_a_parameter_that_a_ready_tool_does_not_know_is_refused_with_those_it_knows(
+    tmp_path: Path, durable: bool
+) -> None:
+    repo = shop(tmp_path / "repo")
+    manifest = {"name": "shop", "version": "1", "memory": {"enabled": True}}
+    repo.file("amodal.json", manifest | {"webTools": {"provider": "google", "apiKey": "env:PATH"}})
+    code = """
+const out = [];
+for (const [name, given] of params.calls) {
+  try { out.push(['made', await ctx.callTool(name, given)]); } catch (error) { out.push([error.code, error.message]); }
+}
+return out;
+"""
+    wanted = MISSPELT if durable else MISSPELT[:-1]
+    names = tuple(dict.fromkeys(name for name, _, _ in wanted))
+    (repo.durable if durable else repo.tool)("story", tools=names, ts=code)
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as desk:
+            result = (await desk.run("story", {"calls": [[name, given] for name, given, _ in wanted]}))["result"]
+        for (name, _, known), (code, message) in zip(wanted, result, strict=True):
+            assert (code, f"known are: {known}" in message) == ("invalid-params", True), (name, message)
 
     play(story())
 

@@ -112,6 +112,13 @@ def test_grants_of_connections_servers_and_subagents_give_theirs() -> None:
     assert names(replace(none, subagents=("helper",))) == ["call_subagent"]
 
 
+def test_request_is_offered_where_there_is_a_connection_for_it() -> None:
+    agent = replace(PLAIN, tools=("request",))
+    without = replace(bundle(), connections={})
+    assert offered(agent, bundle(), Toolbox([Shelf("request")])) == ["request"]
+    assert offered(agent, without, Toolbox([Shelf("request")])) == []
+
+
 def test_a_tool_of_the_repository_goes_before_one_of_the_runtime() -> None:
     assert names(PLAIN, tools=[tool("present", llm_callable=False)]) == [
         "ask_choice",
