@@ -81,8 +81,9 @@ def place_of(failure: HandlerFailure, root: Path) -> str | None:
     """File, line and for scripts column in the repository where the error of a handler was thrown, if that is known."""
     lines = (trace_of(failure, root) or "").splitlines()
     trace = "\n".join(line for line in lines if len(line) <= PLACE_LIMIT)
-    if (script := _SCRIPT.search(trace)) is not None:
-        return script[1]
+    scripts = [place for place in _SCRIPT.findall(trace) if not os.path.isabs(place)]
+    if scripts:
+        return scripts[0]
     own = [f"{file}:{line}" for file, line in _PYTHON.findall(trace) if not os.path.isabs(file) and file[0] != "<"]
     return own[-1] if own else None
 

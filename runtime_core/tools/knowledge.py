@@ -15,7 +15,7 @@ from runtime_core.wire.json import JsonText, dumps, loads
 NAME: Final = "load_knowledge"
 CHARACTERS: Final = 500_000
 """Of a document; what is beyond is left out, and the text says so."""
-_KEYS: Final = ("name", "document", "id")
+_KEYS: Final = ("name", "document", "id", "document_name", "path", "title")
 
 
 class KnowledgeTools:
@@ -61,7 +61,6 @@ _TOOL: Final = ReadyTool(
     parameters={
         "type": "object",
         "properties": {key: {"type": "string"} for key in _KEYS},
-        "additionalProperties": False,
     },
     category="knowledge",
     effect="read",

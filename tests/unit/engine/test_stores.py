@@ -185,7 +185,6 @@ MISSPELT = [
     ("store__parcels__get", {"key": "p1", "id": "p1"}, "key"),
     ("store__parcels__remove", {"key": "p1", "id": "p1"}, "key"),
     ("memory", {"action": "add", "text": "note"}, "action, content, entry_id, query"),
-    ("load_knowledge", {"title": "a"}, "name, document, id"),
     ("fetch_url", {"url": "https://example.com", "ask": "x"}, "url, prompt"),
     ("web_search", {"query": "x", "limit": 1}, "query, max_results"),
     ("request", {"connection": "crm", "endpoint": "/", "body": {}}, "connection, method, endpoint, params, data"),

@@ -61,3 +61,22 @@ def test_an_error_that_a_caller_gets_says_nothing_of_it(tmp_path: Path, language
     for told in play(story()):
         assert "no dock" in told
         assert "handler." not in told
+
+
+@pytest.mark.parametrize("language", ["ts", "py"])
+def test_the_error_of_a_call_names_no_place_outside_of_the_repository(tmp_path: Path, language: str) -> None:
+    bodies: dict[str, Any] = {
+        "ts": "await null;\nawait ctx.callTool('t', {});",
+        "py": "await ctx.call_tool('t', {})",
+    }
+    repo = Repo(tmp_path / "repo")
+    repo.tool("t", ts="throw new Error('no dock');")
+    repo.durable("outer", **{language: bodies[language]}, tools=("t",))
+
+    async def story() -> dict[str, Any]:
+        async with bench(repo, tmp_path / "data") as desk:
+            return (await desk.run("outer"))["outcome"]
+
+    outcome = play(story())
+    assert "no dock" in outcome["reason"]
+    assert not os.path.isabs(outcome.get("at") or "")
