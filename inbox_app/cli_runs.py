@@ -172,7 +172,9 @@ def _outcome_lines(outcome: Outcome, options: Options, questions: Sequence[Pause
 
 def answer_lines(pause: Pause, options: Options, *, is_named: bool) -> Iterator[str]:
     """How a question is answered. ``is_named``: by its id, since there are others."""
-    rest = (*(("--pause", pause.id) if is_named else ()), "--data", str(options.data))
+    named = ("--pause", pause.id) if is_named else ()
+    model = ("--model", options.model) if options.model is not None else ()
+    rest = (*named, "--data", str(options.data), *model)
     yield f"answer with: {command_line('answer', pause.run_id, 'VALUE', *rest)}"
     if pause.cut_off is not None:
         example = dumps({"use_result": "its answer" if pause.cut_off.gives_text else {"done": True}})

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inbox_app import cli_text
+from inbox_app import cli_runs, cli_text
 from inbox_app.cli_arguments import answer_value
+from inbox_app.cli_session import Options
 from inbox_app.gateway.base import Call, Decision, Pause, Run, RunDetail, Votes
+from tests.support import builders
 
 
 def call(identity: str, parent: str | None, **changes: object) -> Call:
@@ -189,3 +192,9 @@ def test_what_retention_took_and_what_is_odd_about_a_run_is_said() -> None:
     (pruned,) = (line for line in lines if line.startswith("pruned "))
     assert pruned.endswith("calls, questions and answers are gone, the run and its result stay")
     assert [line for line in lines if line.startswith("warning ")] == ["warning   large<U+202E>", "warning   many"]
+
+
+def test_the_way_to_answer_repeats_the_model_of_the_run() -> None:
+    options = Options(Path("desk"), as_json=False, model="scripted:m.json")
+    (line,) = cli_runs.answer_lines(builders.pause(), options, is_named=False)
+    assert line.endswith("--data desk --model scripted:m.json")
