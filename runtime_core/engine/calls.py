@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, cast
 
 from runtime_core.agents.loop import OutcomeUnknown
-from runtime_core.agents.turns import Model
+from runtime_core.agents.turns import Model, ModelUnusable
 from runtime_core.connections.masking import masked_json
 from runtime_core.engine.agent_calls import subagent
 from runtime_core.engine.attachments import stripped
@@ -57,6 +57,13 @@ class Calls:
     surface: Surface
     hooks: Hooks
     members: Mapping[str, Member]
+
+    async def lacks_model(self) -> bool:
+        """Whether this process has no model for the run, which the one that began it may have had."""
+        try:
+            return await self.model() is None
+        except ModelUnusable:
+            return False
 
     async def perform(self, place: Place, call: HandlerCall) -> Outcome:
         """Execute one call of the handler at ``place``. Raises `OutcomeUnknown`."""

@@ -7,7 +7,7 @@ import logging
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from runtime_core.agents.loop import OutcomeUnknown
+from runtime_core.agents.loop import NO_MODEL, OutcomeUnknown
 from runtime_core.engine.allowed import objection
 from runtime_core.engine.calls import Calls, effect_of
 from runtime_core.engine.changes import ChangedCalls, changed_question
@@ -301,6 +301,9 @@ class RunDriver:
                 self._open.start(frame, call)
                 self._open.fail(frame, call, error)
                 return
+        if call.kind == "subagent" and self._claim.epoch > 1 and await self._calls.lacks_model():
+            self._conclusion.reach(Stuck("model-unavailable", f'The agent "{call.name}" cannot run: {NO_MODEL}.'))
+            return
         if effect_of(self._origin, call) == "once":
             intent = self._open.intent(frame, call)
             if intent is not None:
