@@ -47,7 +47,8 @@ def test_inline_tools_fail_without_a_session(desk: Desk) -> None:
         assert failed.json["outcome"]["kind"] == "failed"
         assert "misbehave_inline" in failed.json["outcome"]["reason"]
     human = desk("run", DESK, "misbehave_inline", "--input", '{"how": "throw"}')
-    assert human.out == 'failed\nTool "misbehave_inline" failed: the till is locked\n'
+    place = "amodal/tools/misbehave_inline/handler.ts:2:37"
+    assert human.out == f'failed\nTool "misbehave_inline" failed: the till is locked\nat {place}\n'
 
 
 def test_an_unknown_tool(desk: Desk) -> None:

@@ -374,7 +374,7 @@ MUTANTS: Final = {
     "exec: trust": _mutant(
         "no command is run for code that nobody has trusted",
         "runtime_core/engine/shell.py",
-        "if not await self.is_trusted():",
+        "if not is_trusted:",
         "if False:",
         "unit/engine/test_shell.py::test_a_repository_that_does_not_ask_or_is_not_trusted_runs_nothing",
     ),
