@@ -326,8 +326,6 @@ def _question_problem(fields: Mapping[str, Any]) -> str | None:
     if fingerprint(fields["kind"], fields["spec"]) != fields["fingerprint"]:
         return "spec does not fit its fingerprint: it is not the question that was asked"
     outcome = fields.get("outcome")
-    if outcome in (None, "answered", "refused") and fields.get("expires_at", fields["asked_at"]) < fields["asked_at"]:
-        return "expires_at is before asked_at"
     if "answered_at" in fields and outcome is None:
         return "outcome is missing, but it has an answered_at"
     if outcome in ("answered", "refused") and not fields.keys() >= {"answer", "answered_at"}:

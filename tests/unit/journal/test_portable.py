@@ -264,7 +264,6 @@ def again(line: int, *, before: int) -> Change:
         (changed(4, fingerprint="0" * 64), "line 4: spec does not fit its fingerprint"),
         (changed(4, outcome="answered", answered_at=9e9), "line 4: outcome is answered, so answer and answered_at"),
         (changed(4, answered_at=9e9), "line 4: outcome is missing"),
-        (changed(4, expires_at=1.0), "line 4: expires_at is before asked_at"),
         (changed(4, type="answer"), "line 4: type 'answer' is none of run, leg, "),
         (swapped(2, 3), "line 2: run_id is dur_a, but the lines before it are those of None"),
         (without(5), "is not complete"),
@@ -384,3 +383,13 @@ def test_what_is_no_file_is_written_into(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left"), whole_file(Path("/dev/full")) as file:
         file.write("one")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe"]
+
+
+def test_a_question_that_was_asked_again_after_its_deadline_moves(tmp_path: Path) -> None:
+    """Its deadline is that of the first time."""
+    play(tmp_path, parked)
+    all_lines = [json.loads(line) for line in file_of(tmp_path).decode().splitlines()]
+    changed(4, expires_at=1.0)(all_lines)
+    there = tmp_path / "there"
+    take(there, "".join(json.dumps(line) + "\n" for line in all_lines).encode())
+    assert [json.loads(line)["expires_at"] for line in lines(there) if '"question"' in line[:20]] == [1.0]
