@@ -54,6 +54,17 @@ async def _asked(on: Bench) -> dict[str, Any]:
     return dict((await on.until("pause-opened", pause_kind="approval")).wire)
 
 
+async def _left_asking(repo: Repo, data: Path) -> str:
+    """The gate of a run whose process ends while its model waits for a person."""
+    async with bench(repo, data) as on:
+        running = asyncio.create_task(on.run("review"))
+        gate = (await _asked(on))["session_id"]
+        await on.runtime.close(grace_s=0.5)
+        running.cancel()
+        await asyncio.wait({running})
+        return gate
+
+
 def _paid(data: Path) -> int:
     log = data / "logs" / "handlers.log"
     return log.read_text().count("paid A-7") if log.exists() else 0
@@ -349,15 +360,6 @@ def test_a_model_in_a_tool_that_is_not_durable_waits_as_well(tmp_path: Path, lan
 def test_a_restart_finds_the_question_again(tmp_path: Path) -> None:
     repo, data = _repo(tmp_path), tmp_path / "data"
 
-    async def first() -> str:
-        async with bench(repo, data) as on:
-            running = asyncio.create_task(on.run("review"))
-            gate = (await _asked(on))["session_id"]
-            await on.runtime.close(grace_s=0.5)
-            running.cancel()
-            await asyncio.wait({running})
-            return gate
-
     async def second(gate: str) -> None:
         async with bench(repo, data) as on:
             (asked,) = (await on.runtime.pending(who="ann"))["approvals"]
@@ -370,7 +372,7 @@ def test_a_restart_finds_the_question_again(tmp_path: Path) -> None:
             assert _paid(data) == 1
             assert (await on.runtime.runs(finished=None))["total"] == 2
 
-    play(second(play(first())))
+    play(second(play(_left_asking(repo, data))))
 
 
 def test_an_answer_that_came_while_the_model_was_away_is_used(tmp_path: Path) -> None:
@@ -402,15 +404,6 @@ def test_another_call_in_the_same_place_asks_anew(tmp_path: Path) -> None:
     """A model that goes another way after a restart leaves no question behind that nobody waits for."""
     repo, data = _repo(tmp_path), tmp_path / "data"
 
-    async def first() -> str:
-        async with bench(repo, data) as on:
-            running = asyncio.create_task(on.run("review"))
-            gate = (await _asked(on))["session_id"]
-            await on.runtime.close(grace_s=0.5)
-            running.cancel()
-            await asyncio.wait({running})
-            return gate
-
     async def second(gate: str) -> None:
         async with bench(repo, data) as on:
             recovering = asyncio.create_task(on.runtime.recover())
@@ -421,7 +414,7 @@ def test_another_call_in_the_same_place_asks_anew(tmp_path: Path) -> None:
             await recovering
             assert (await on.runtime.pending(who="ann"))["total"] == 0
 
-    gate = play(first())
+    gate = play(_left_asking(repo, data))
     repo.script(
         {"agent": "desk", "match": "refund it", "tool_calls": [{"name": "pay", "args": {"order": "A-8"}}]},
         {"agent": "desk", "text": "Heard: {{last_tool_result}}"},
