@@ -312,8 +312,13 @@ class EmbeddedGateway:
         if self._loop is None:
             work.close()
             raise GatewayError("INTERNAL_ERROR", "The built-in runtime is not open.")
+        was_open = self._runtime is not None
         try:
             return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_translated(work), self._loop))
+        except GatewayError as error:
+            if was_open and self._runtime is None and error.code == "INTERNAL_ERROR":
+                raise GatewayError("INTERNAL_ERROR", _CLOSED_MEANWHILE) from error
+            raise
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is None or task.cancelling():

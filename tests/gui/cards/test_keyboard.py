@@ -72,13 +72,18 @@ def test_what_the_keyboard_reaches_is_in_view(bench: Bench) -> None:
     bench.wake()
     bench.pane.enter()
     view = bench.pane._card_page.viewport()
+
+    def is_in_view(row: OptionRow) -> bool:
+        return view.rect().contains(row.mapTo(view, row.rect().center()))
+
     for _ in range(29):
         bench.press(Qt.Key.Key_Down)
-        assert isinstance(bench.focus, OptionRow)
-        assert view.rect().contains(bench.focus.mapTo(view, bench.focus.rect().center()))
+        row = bench.focus
+        assert isinstance(row, OptionRow)
+        bench.qtbot.waitUntil(lambda row=row: is_in_view(row))
     bench.press("1")
     first = bench.pane.findChildren(OptionRow)[0]
-    assert view.rect().contains(first.mapTo(view, first.rect().center()))
+    bench.qtbot.waitUntil(lambda: is_in_view(first))
 
 
 def test_entering_a_card_shows_where_the_keyboard_is_and_picks_nothing(bench: Bench) -> None:
