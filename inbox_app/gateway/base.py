@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from inbox_app.gateway.automations import AutomationGateway
+    from inbox_app.gateway.builds import BuildGateway
+    from inbox_app.gateway.catalog import Catalog
+    from inbox_app.gateway.chats import ChatGateway
+    from inbox_app.gateway.evals import EvalGateway
 
 Json: TypeAlias = Any
 
@@ -391,8 +398,21 @@ class GatewayError(Exception):
 
 
 class Gateway(Protocol):
-    """A runtime. Every coroutine may raise `GatewayError`; none blocks the loop it is awaited on."""
+    """A runtime. Every coroutine may raise `GatewayError`; none blocks the loop it is awaited on.
 
+    The parts that not every runtime has (``chats`` and so on) are None where it has none.
+    """
+
+    @property
+    def chats(self) -> ChatGateway | None: ...
+    @property
+    def catalog(self) -> Catalog | None: ...
+    @property
+    def evals(self) -> EvalGateway | None: ...
+    @property
+    def automations(self) -> AutomationGateway | None: ...
+    @property
+    def builds(self) -> BuildGateway | None: ...
     @property
     def connection(self) -> str:
         """The name shown to the operator."""

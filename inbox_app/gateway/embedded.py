@@ -29,6 +29,11 @@ from inbox_app.gateway.base import (
 )
 
 if TYPE_CHECKING:
+    from inbox_app.gateway.automations import AutomationGateway
+    from inbox_app.gateway.builds import BuildGateway
+    from inbox_app.gateway.catalog import Catalog
+    from inbox_app.gateway.chats import ChatGateway
+    from inbox_app.gateway.evals import EvalGateway
     from inbox_app.gateway.feed import Feed
     from runtime_core.connections.secrets import Secrets
     from runtime_core.journal import base as journal
@@ -100,6 +105,26 @@ class EmbeddedGateway:
     @property
     def identity(self) -> str:
         return self._identity
+
+    @property
+    def chats(self) -> ChatGateway | None:
+        return None
+
+    @property
+    def catalog(self) -> Catalog | None:
+        return None
+
+    @property
+    def evals(self) -> EvalGateway | None:
+        return None
+
+    @property
+    def automations(self) -> AutomationGateway | None:
+        return None
+
+    @property
+    def builds(self) -> BuildGateway | None:
+        return None
 
     @property
     def executes(self) -> bool:

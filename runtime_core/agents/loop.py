@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, Protocol
 
 from runtime_core.agents.clock import limit
-from runtime_core.agents.turns import Message, Model, ModelError, ToolCall, Turn
+from runtime_core.agents.turns import File, Message, Model, ModelError, ToolCall, ToolOffer, Turn, Usage
 from runtime_core.repo.bundle import Agent, HookPoint
 from runtime_core.tools.chat import STOP
 from runtime_core.wire.codes import RuntimeFault
@@ -45,8 +45,8 @@ class OutcomeUnknown(Exception):  # noqa: N818
 class AgentTools(Protocol):
     """What the model of an agent may call."""
 
-    async def offered(self) -> Sequence[str]:
-        """The names for its next turn."""
+    async def offered(self) -> Sequence[ToolOffer]:
+        """The tools for its next turn."""
         ...
 
     def is_read(self, name: str, args: JsonText) -> bool:
@@ -64,31 +64,76 @@ class Ending:
     """How a conversation ended. ``text`` is that of the last turn of the model only.
 
     ``stopped``: the model ended it with ``stop_execution``, which is no answer, whatever it said beside it;
-    ``blocked``: a hook did. ``reason`` says why.
+    ``blocked``: a hook did; ``max_turns``, ``budget_exceeded`` and ``loop_detected``: one of its `Bounds` did.
+    ``reason`` says why.
     """
 
-    kind: Literal["answered", "stopped", "blocked"]
+    kind: Literal["answered", "stopped", "blocked", "max_turns", "budget_exceeded", "loop_detected"]
     text: str = ""
     reason: str = ""
 
 
-async def run_subagent(agent: Agent, task: str, input: JsonText | None, model: Model | None, tools: AgentTools) -> str:
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one conversation may take: ``turns`` of its model, tool ``calls``, ``tokens`` in all; None: any number."""
+
+    turns: int
+    calls: int | None = None
+    tokens: int | None = None
+
+
+class Listener(Protocol):
+    """Who follows a conversation while it goes on."""
+
+    def heard(self, kind: Literal["text", "reasoning"], piece: str) -> None:
+        """A piece of what the model says, as soon as it says it."""
+        ...
+
+    async def said(self, message: Message) -> None:
+        """A whole message was added to the conversation."""
+        ...
+
+    def spent(self, usage: Usage) -> None:
+        """What one turn of a model took, of this agent or of a specialist that it sent."""
+        ...
+
+
+class Nobody:
+    """Implements `Listener`."""
+
+    def heard(self, kind: Literal["text", "reasoning"], piece: str) -> None: ...
+    async def said(self, message: Message) -> None: ...
+    def spent(self, usage: Usage) -> None: ...
+
+
+async def run_subagent(
+    agent: Agent,
+    task: str,
+    input: JsonText | None,
+    model: Model | None,
+    tools: AgentTools,
+    listener: Listener,
+    files: Sequence[File] = (),
+) -> str:
     """Run a specialist and return the text of its last turn; one that stops itself has not answered.
 
-    ``input`` is appended to the task as a JSON block. Raises `SubagentFailed`.
+    ``input`` is appended to the task as a JSON block, ``files`` are parts of the same message. Raises `SubagentFailed`.
     """
     if model is None:
         raise SubagentFailed(f'The agent "{agent.name}" cannot run: {NO_MODEL}.')
-    said = [Message("user", user_turn(task, input))]
+    said = [Message("user", user_turn(task, input), files=files)]
+    bounds = Bounds(SUBAGENT_TURNS, agent.max_tool_calls)
     try:
         async with limit(agent.timeout_s):
-            ending = await converse(agent, said, model, tools, turns=SUBAGENT_TURNS)
+            ending = await converse(agent, said, model, tools, bounds, listener)
     except ModelError as error:
         raise SubagentFailed(f'The agent "{agent.name}" failed: {error.message}') from error
     except TimeoutError:
         raise SubagentFailed(f'The agent "{agent.name}" gave no answer within {agent.timeout_s:g} s.') from None
-    if ending.kind != "answered":
+    if ending.kind in ("stopped", "blocked"):
         raise SubagentFailed(f'The agent "{agent.name}" {ending.kind} without an answer: {ending.reason}')
+    if ending.kind != "answered":
+        raise SubagentFailed(ending.reason)
     return ending.text
 
 
@@ -104,18 +149,18 @@ async def converse(
     messages: list[Message],
     model: Model,
     tools: AgentTools,
+    bounds: Bounds,
+    listener: Listener,
     *,
-    turns: int,
     hooks: AskHooks | None = None,
 ) -> Ending:
     """Let an agent answer the last of ``messages``, to which everything is added that is said until then.
 
-    ``turns``: how often its model may be asked. ``hooks`` of a chat: asked before the model sees the message, before
-    anybody sees its answer, and when the turn is over (``{"input", "output", "end", "reason"}``). Raises
-    `SubagentFailed` and `ModelError`.
+    ``hooks`` of a chat: asked before the model sees the message, before anybody sees its answer, and when the turn is
+    over (``{"input", "output", "end", "reason"}``). Raises `ModelError`.
     """
     asked = messages[-1].text
-    ending = await _answer(agent, messages, model, tools, turns, hooks)
+    ending = await _answer(agent, messages, model, tools, bounds, listener, hooks)
     if hooks is not None:
         over = {"input": asked, "output": ending.text, "end": ending.kind, "reason": ending.reason}
         await hooks("postTurn", dumps(over))
@@ -123,41 +168,62 @@ async def converse(
 
 
 async def _answer(
-    agent: Agent, messages: list[Message], model: Model, tools: AgentTools, turns: int, hooks: AskHooks | None
+    agent: Agent,
+    messages: list[Message],
+    model: Model,
+    tools: AgentTools,
+    bounds: Bounds,
+    listener: Listener,
+    hooks: AskHooks | None,
 ) -> Ending:
     async def blocks(point: HookPoint, text: str) -> str | None:
         return await hooks(point, dumps({"text": text})) if hooks is not None else None
 
     if (reason := await blocks("preInput", messages[-1].text)) is not None:
         return Ending("blocked", reason=reason)
-    ending = await _talk(agent, messages, model, tools, turns)
+    ending = await _talk(agent, messages, model, tools, bounds, listener)
     if ending.text and (reason := await blocks("preOutput", ending.text)) is not None:
         return Ending("blocked", reason=reason)
     return ending
 
 
-async def _talk(agent: Agent, messages: list[Message], model: Model, tools: AgentTools, turns: int) -> Ending:
-    calls_left = agent.max_tool_calls
-    for _ in range(turns):
-        offered = tuple(await tools.offered())
-        reply = await model.reply(Turn(agent.name, agent.prompt, tuple(messages), offered))
-        messages.append(Message("assistant", reply.text, reply.tool_calls))
+async def _talk(
+    agent: Agent, messages: list[Message], model: Model, tools: AgentTools, bounds: Bounds, listener: Listener
+) -> Ending:
+    calls_left = bounds.calls
+    for _ in range(bounds.turns):
+        offers = tuple(await tools.offered())
+        reply = await model.reply(Turn(agent.name, agent.prompt, tuple(messages), offers), listener.heard)
+        listener.spent(reply.usage)
+        answer = Message("assistant", reply.text, reply.tool_calls, reasoning=reply.reasoning, raw=reply.raw)
+        messages.append(answer)
+        await listener.said(answer)
         if not reply.tool_calls:
             return Ending("answered", reply.text)
-        calls_left -= len(reply.tool_calls)
-        if calls_left < 0:
-            raise SubagentFailed(
-                f'The agent "{agent.name}" asked for more than {agent.max_tool_calls} tool calls without answering. '
-                f"Raise maxToolCalls in agents/{agent.name}/agent.json if it needs more."
-            )
+        if calls_left is not None:
+            calls_left -= len(reply.tool_calls)
+            if calls_left < 0:
+                return Ending("max_turns", reply.text, _too_many_calls(agent, bounds))
+        names = {offer.name for offer in offers}
         for calls in _batches(reply.tool_calls, tools):
-            results = await _together([_result(agent, offered, call, tools) for call in calls])
-            messages.extend(Message("tool", _snipped(result)) for result in results)
+            results = await _together([_result(agent, names, call, tools) for call in calls])
+            for call, result in zip(calls, results, strict=True):
+                told = Message("tool", _snipped(result), call=call)
+                messages.append(told)
+                await listener.said(told)
             if (reason := _stopped(calls[-1], results[-1])) is not None:
                 return Ending("stopped", reply.text, reason)
-    raise SubagentFailed(
-        f'The agent "{agent.name}" did not answer within {turns} turns of its model. '
-        "Let its prompt ask for several tools in one turn, or give it less to do."
+    return Ending(
+        "max_turns",
+        reason=f'The agent "{agent.name}" did not answer within {bounds.turns} turns of its model. '
+        "Let its prompt ask for several tools in one turn, or give it less to do.",
+    )
+
+
+def _too_many_calls(agent: Agent, bounds: Bounds) -> str:
+    return (
+        f'The agent "{agent.name}" asked for more than {bounds.calls} tool calls without answering. '
+        f"Raise maxToolCalls in agents/{agent.name}/agent.json if it needs more."
     )
 
 
@@ -177,7 +243,7 @@ async def _together(work: Sequence[Awaitable[str]]) -> Sequence[str]:
             task.cancel()
 
 
-async def _result(agent: Agent, offered: Sequence[str], call: ToolCall, tools: AgentTools) -> str:
+async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentTools) -> str:
     """The result as the model reads it: what is not an object is wrapped (contract 2.7)."""
     if call.name not in offered:
         return f'Tool "{call.name}" is not available to the agent "{agent.name}".'

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import regex
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from runtime_core.agents.turns import ModelError, ModelUnusable, Reply, ToolCall, Turn
+from runtime_core.agents.turns import Heard, ModelError, ModelUnusable, Reply, ToolCall, Turn, Usage, unheard
 from runtime_core.repo.position import show_key
 from runtime_core.repo.wording import in_words
 from runtime_core.wire.json import JsonError, dumps, loads
@@ -34,6 +34,15 @@ class ScriptedCall(BaseModel):
     args: dict[str, Any] = Field({})
 
 
+class ScriptedUsage(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    input_tokens: int = Field(0, ge=0)
+    output_tokens: int = Field(0, ge=0)
+    cached_tokens: int = Field(0, ge=0)
+    cache_creation_tokens: int = Field(0, ge=0)
+
+
 class ScriptedReply(BaseModel):
     """One reply of the file. An absent ``agent`` or ``match`` fits any."""
 
@@ -46,7 +55,7 @@ class ScriptedReply(BaseModel):
     repeat: bool = False
     delay_ms: float = Field(0, ge=0)
     error: Literal["rate_limited", "unavailable", "bad_key"] | None = None
-    usage: dict[str, int] = Field({})
+    usage: ScriptedUsage | None = None
 
     @field_validator("match")
     @classmethod
@@ -80,6 +89,8 @@ class Script(BaseModel):
 class ScriptedModel:
     """Answers each turn with the first unused reply that fits. What is used is forgotten when the process ends."""
 
+    provider = "scripted"
+
     def __init__(self, replies: Sequence[ScriptedReply], source: str = "the script") -> None:
         self._unused = list(replies)
         self._source = source
@@ -102,7 +113,14 @@ class ScriptedModel:
         except ValidationError as error:
             raise ModelUnusable("\n".join(_complaints(path, error))) from None
 
-    async def reply(self, turn: Turn) -> Reply:
+    @property
+    def name(self) -> str:
+        return self._source
+
+    def takes(self, mime_type: str) -> bool:
+        return True
+
+    async def reply(self, turn: Turn, heard: Heard = unheard) -> Reply:
         asked = next(message.text for message in reversed(turn.messages) if message.role != "assistant")
         async with self._choosing:
             chosen = await asyncio.to_thread(self._take, turn.agent, asked)
@@ -110,10 +128,12 @@ class ScriptedModel:
             await asyncio.sleep(chosen.delay_ms / 1000)
         if chosen.error is not None:
             raise ModelError(chosen.error, f"{_FAILURES[chosen.error]} (as {self._source} says)")
+        text = (chosen.text or "").replace(_LAST_RESULT, _last_tool_result(turn))
+        heard("text", text)
         return Reply(
-            text=(chosen.text or "").replace(_LAST_RESULT, _last_tool_result(turn)),
+            text=text,
             tool_calls=tuple(ToolCall(call.name, dumps(call.args)) for call in chosen.tool_calls),
-            usage=chosen.usage,
+            usage=Usage(**chosen.usage.model_dump()) if chosen.usage is not None else Usage(),
         )
 
     def _take(self, agent: str, text: str) -> ScriptedReply:

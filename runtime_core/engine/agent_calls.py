@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from runtime_core.agents.loop import SubagentFailed, ToolDenied, run_subagent
-from runtime_core.agents.turns import ModelUnusable
+from runtime_core.agents.loop import Nobody, SubagentFailed, ToolDenied, run_subagent
+from runtime_core.agents.turns import ModelUnusable, ToolOffer
 from runtime_core.engine import gating
 from runtime_core.engine.failures import CallFailed
 from runtime_core.engine.frames import Place
@@ -40,7 +40,7 @@ async def subagent(
         deepest=min(place.deepest, levels + agent.max_depth) if agent.max_depth is not None else place.deepest,
     )
     try:
-        return await run_subagent(agent, task, input, await calls.model(), _Selected(calls, agent, at))
+        return await run_subagent(agent, task, input, await calls.model(), _Selected(calls, agent, at), Nobody())
     except (SubagentFailed, ModelUnusable) as failed:
         raise CallFailed("subagent-failed", str(failed), agent=name) from None
 
@@ -92,12 +92,16 @@ class _Selected:
     made: int = 0
     now: Agent | None = None
 
-    async def offered(self) -> Sequence[str]:
+    async def offered(self) -> Sequence[ToolOffer]:
         self.now = await self.calls.surface.narrowed(self.agent, self.at)
         bundle, toolbox = self.calls.origin.bundle, self.calls.origin.toolbox
         listed = (name.partition("__")[0] for name in self.now.tools or ())
         await toolbox.ask(bundle, [*self.now.connections, *self.now.mcp, *listed])
-        return offered(self.now, bundle, toolbox)
+        return [self._offer(name) for name in offered(self.now, bundle, toolbox)]
+
+    def _offer(self, name: str) -> ToolOffer:
+        tool = self.calls.origin.ready(name) or self.calls.origin.bundle.tools[name]
+        return ToolOffer(name, tool.description, tool.parameters)
 
     def is_read(self, name: str, args: JsonText) -> bool:
         origin = self.calls.origin

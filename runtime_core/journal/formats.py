@@ -309,10 +309,132 @@ _THIRD_STATEMENTS: Final = (
     ),
 )
 
-BLOB_COLUMNS: Final = (*_SECOND_BLOB_COLUMNS, ("store_document", "payload"))
+
+def _fourth_format(db: Database) -> None:
+    """Conversations, automations, evals and builds, which built-in tools are off, and the tokens of runs."""
+    db.table("durable_run").add_column("usage", str)
+    chat = db.table("chat_session").create(
+        {
+            "id": str,
+            "repo": str,
+            "agent": str,
+            "scope": str,
+            "title": str,
+            "source": str,
+            "context": str,
+            "created_by": str,
+            "created_at": float,
+            "updated_at": float,
+            "provider": str,
+            "model": str,
+            "usage": str,
+            "messages": int,
+        },
+        pk="id",
+        not_null={"repo", "agent", "scope", "source", "created_by", "created_at", "updated_at", "messages"},
+        defaults={"messages": 0},
+    )
+    chat.create_index(["updated_at", "id"])
+    db.table("chat_message").create(
+        {"id": int, "session_id": str, "turn": int, "role": str, "body": str, "at": float},
+        pk="id",
+        not_null={"session_id", "turn", "role", "body", "at"},
+        foreign_keys=[("session_id", "chat_session", "id")],
+    ).create_index(["session_id", "id"])
+    db.table("chat_span").create(
+        {
+            "session_id": str,
+            "turn": int,
+            "slot": str,
+            "kind": str,
+            "name": str,
+            "state": str,
+            "started_at": float,
+            "ended_at": float,
+            "code": str,
+            "message": str,
+            "input": str,
+            "output": str,
+            "input_size": int,
+            "output_size": int,
+            "run_id": str,
+        },
+        pk=("session_id", "turn", "slot"),
+        not_null={"kind", "name", "state", "started_at", "input_size", "output_size"},
+        foreign_keys=[("session_id", "chat_session", "id")],
+    )
+    # ``body``: target, schedule, time zone, label and input as one object; ``origin``: file, or a person's.
+    db.table("automation").create(
+        {
+            "id": str,
+            "repo": str,
+            "name": str,
+            "origin": str,
+            "body": str,
+            "enabled": int,
+            "next_at": float,
+            "created_by": str,
+            "created_at": float,
+            "updated_at": float,
+        },
+        pk="id",
+        not_null={"repo", "name", "origin", "body", "enabled", "created_by", "created_at", "updated_at"},
+    ).create_index(["repo", "name"], unique=True)
+    db.table("automation_run").create(
+        {
+            "id": int,
+            "automation_id": str,
+            "due_at": float,
+            "started_at": float,
+            "ended_at": float,
+            "late": int,
+            "state": str,
+            "session_id": str,
+            "error": str,
+        },
+        pk="id",
+        not_null={"automation_id", "due_at", "started_at", "late", "state"},
+        foreign_keys=[("automation_id", "automation", "id")],
+    ).create_index(["automation_id", "id"])
+    db.table("eval_result").create(
+        {"id": int, "repo": str, "eval": str, "at": float, "passed": int, "body": str},
+        pk="id",
+        not_null={"repo", "eval", "at", "passed", "body"},
+    ).create_index(["repo", "eval", "id"])
+    db.table("build").create(
+        {"id": str, "repo": str, "kind": str, "state": str, "started_at": float, "ended_at": float, "body": str},
+        pk="id",
+        not_null={"repo", "kind", "state", "started_at", "body"},
+    ).create_index(["repo", "started_at"])
+    db.table("tool_switch").create(
+        {"repo": str, "tool": str, "is_on": int, "who": str, "at": float},
+        pk=("repo", "tool"),
+        not_null={"is_on", "who", "at"},
+    )
+    for statement in _FOURTH_STATEMENTS:
+        db.conn.execute(statement)
+
+
+_FOURTH_BLOB_COLUMNS: Final = (
+    ("chat_message", "body"),
+    ("chat_span", "input"),
+    ("chat_span", "output"),
+    ("eval_result", "body"),
+    ("build", "body"),
+)
+
+_FOURTH_STATEMENTS: Final = (
+    "CREATE INDEX automation_due ON automation(next_at) WHERE enabled AND next_at IS NOT NULL",
+    *(
+        f"CREATE INDEX {table}_{column}_blob ON {table}({column}) WHERE typeof({column}) = 'blob'"
+        for table, column in _FOURTH_BLOB_COLUMNS
+    ),
+)
+
+BLOB_COLUMNS: Final = (*_SECOND_BLOB_COLUMNS, ("store_document", "payload"), *_FOURTH_BLOB_COLUMNS)
 """Every column that may hold the key of a large value; the index of each tells at once whether it names one."""
 
-MIGRATIONS: Final[Sequence[Migration]] = (_first_format, _second_format, _third_format)
+MIGRATIONS: Final[Sequence[Migration]] = (_first_format, _second_format, _third_format, _fourth_format)
 """Migration number n, counted from 1, brings a file of format n - 1 to format n. Published ones never change."""
 
 FORMAT: Final = len(MIGRATIONS)

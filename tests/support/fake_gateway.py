@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
+from inbox_app.gateway.automations import AutomationGateway
 from inbox_app.gateway.base import (
     Answer,
     Batch,
@@ -18,6 +19,10 @@ from inbox_app.gateway.base import (
     RunPage,
     Start,
 )
+from inbox_app.gateway.builds import BuildGateway
+from inbox_app.gateway.catalog import Catalog
+from inbox_app.gateway.chats import ChatGateway
+from inbox_app.gateway.evals import EvalGateway
 from tests.support.builders import run
 
 
@@ -50,6 +55,11 @@ class FakeGateway:
         self.working: Sequence[str] = ()
         self.opened = False
         self.closed = False
+        self.chats: ChatGateway | None = None
+        self.catalog: Catalog | None = None
+        self.evals: EvalGateway | None = None
+        self.automations: AutomationGateway | None = None
+        self.builds: BuildGateway | None = None
         self._batches: asyncio.Queue[Batch | None] = asyncio.Queue()
 
     @property

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from runtime_core.agents.loop import Ending, SubagentFailed, converse, run_subagent, user_turn
+from runtime_core.agents.loop import Bounds, Ending, Nobody, SubagentFailed, converse, run_subagent, user_turn
 from runtime_core.agents.scripted import ScriptedModel, ScriptedReply
-from runtime_core.agents.turns import Message, Reply, ToolCall, Turn
+from runtime_core.agents.turns import Heard, Message, Reply, ToolCall, ToolOffer, Turn, unheard
 from runtime_core.repo.bundle import Agent
 from runtime_core.wire.json import JsonText
 
@@ -25,8 +25,8 @@ class Tools:
         self.names = names
         self.calls: list[tuple[str, JsonText]] = []
 
-    async def offered(self) -> Sequence[str]:
-        return self.names
+    async def offered(self) -> Sequence[ToolOffer]:
+        return [ToolOffer(name, "", {}) for name in self.names]
 
     def is_read(self, name: str, args: JsonText) -> bool:
         return name == "read"
@@ -41,13 +41,18 @@ class Tools:
 class Recorder:
     """A model that says what it was asked."""
 
+    provider = name = "recorder"
+
     def __init__(self, model: ScriptedModel) -> None:
         self.model = model
         self.turns: list[Turn] = []
 
-    async def reply(self, turn: Turn) -> Reply:
+    def takes(self, mime_type: str) -> bool:
+        return True
+
+    async def reply(self, turn: Turn, heard: Heard = unheard) -> Reply:
         self.turns.append(turn)
-        return await self.model.reply(turn)
+        return await self.model.reply(turn, heard)
 
 
 def script(*replies: ScriptedReply) -> Recorder:
@@ -61,14 +66,18 @@ def says(text: str, *calls: str, **fields: object) -> ScriptedReply:
 
 
 def run(model: Recorder | None, tools: Tools | None = None, agent: Agent = REVIEWER, input: str | None = None) -> str:
-    return asyncio.run(run_subagent(agent, "Review it.", input, model, tools or Tools()))
+    return asyncio.run(run_subagent(agent, "Review it.", input, model, tools or Tools(), Nobody()))
 
 
 def test_the_task_and_the_context_are_the_user_turn_and_the_prompt_is_the_agents() -> None:
     model = script(says("fine"))
     assert run(model, input='{"amount":120.00,"id":9007199254740993}') == "fine"
     (turn,) = model.turns
-    assert (turn.agent, turn.prompt, turn.tools) == ("reviewer", "You review.", ("read", "write"))
+    assert (turn.agent, turn.prompt, [tool.name for tool in turn.tools]) == (
+        "reviewer",
+        "You review.",
+        ["read", "write"],
+    )
     (message,) = turn.messages
     assert message.role == "user"
     assert message.text.startswith("Review it.\n\nContext:\n```json\n{")
@@ -136,7 +145,9 @@ def test_an_agent_that_takes_too_long_is_stopped() -> None:
 
 def test_cancelling_passes_through() -> None:
     async def cancelled() -> None:
-        task = asyncio.create_task(run_subagent(REVIEWER, "x", None, script(says("late", delay_ms=60_000)), Tools()))
+        task = asyncio.create_task(
+            run_subagent(REVIEWER, "x", None, script(says("late", delay_ms=60_000)), Tools(), Nobody())
+        )
         await asyncio.sleep(0)
         task.cancel()
         await task
@@ -172,13 +183,13 @@ def test_arguments_that_are_no_object_are_told_to_the_model() -> None:
         def __init__(self) -> None:
             self.heard = list[str]()
 
-        async def reply(self, turn: Turn) -> Reply:
+        async def reply(self, turn: Turn, heard: Heard = unheard) -> Reply:
             self.heard.append(turn.messages[-1].text)
             given = {1: "[1]", 3: "{not json"}.get(len(turn.messages))
             return Reply("", (ToolCall("read", given),)) if given is not None else Reply("ok")
 
     model, tools = Careless(), Tools()
-    assert asyncio.run(run_subagent(REVIEWER, "x", None, model, tools)) == "ok"
+    assert asyncio.run(run_subagent(REVIEWER, "x", None, model, tools, Nobody())) == "ok"
     assert model.heard[1:] == ['The arguments of "read" are not a JSON object.'] * 2
     assert tools.calls == []
 
@@ -247,7 +258,7 @@ class Points:
 
 def chat(model: Recorder, hooks: Points, tools: Tools | None = None) -> tuple[Ending, list[Message]]:
     messages = [Message("user", "Hello?")]
-    ending = asyncio.run(converse(REVIEWER, messages, model, tools or Tools(), turns=3, hooks=hooks))
+    ending = asyncio.run(converse(REVIEWER, messages, model, tools or Tools(), Bounds(3), Nobody(), hooks=hooks))
     return ending, messages
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from runtime_core.agents.models import choose_model
 from runtime_core.agents.scripted import ScriptedModel
-from runtime_core.agents.turns import Message, ModelError, ModelUnusable, Reply, Turn
+from runtime_core.agents.turns import Message, ModelError, ModelUnusable, Reply, Turn, Usage
 
 
 def load(tmp_path: Path, *replies: dict[str, Any]) -> ScriptedModel:
@@ -66,7 +66,7 @@ def test_tool_calls_keep_their_digits_and_usage_is_passed_on(tmp_path: Path) -> 
         ("pay", '{"amount":120.00,"id":9007199254740993}'),
         ("stop", "{}"),
     ]
-    assert (reply.text, reply.usage) == ("", {"input_tokens": 7})
+    assert (reply.text, reply.usage) == ("", Usage(input_tokens=7))
 
 
 @pytest.mark.parametrize("code", ["rate_limited", "unavailable", "bad_key"])

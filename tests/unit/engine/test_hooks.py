@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from runtime_core.agents.loop import converse
+from runtime_core.agents.loop import Bounds, Nobody, converse
 from runtime_core.agents.scripted import ScriptedModel, ScriptedReply
-from runtime_core.agents.turns import Message
+from runtime_core.agents.turns import Message, ToolOffer
 from runtime_core.engine import hooks
 from runtime_core.engine.hooks import Hooks, Subject
 from runtime_core.hosts import process
@@ -380,7 +380,7 @@ SPEAKS = (
 
 
 class NoTools:
-    async def offered(self) -> Sequence[str]:
+    async def offered(self) -> Sequence[ToolOffer]:
         return ()
 
     def is_read(self, name: str, args: str) -> bool:
@@ -398,7 +398,9 @@ def test_hooks_stand_around_the_turn_of_a_chat(desk: Desk, kind: str) -> None:
     def chat(said: str, answer: str) -> tuple[str, str, list[str]]:
         model = ScriptedModel([ScriptedReply.model_validate({"text": answer})])
         asking = partial(desk.hooks.ask, desk.subject([hook]))
-        ending = desk.runner.run(converse(agent, [Message("user", said)], model, NoTools(), turns=3, hooks=asking))
+        ending = desk.runner.run(
+            converse(agent, [Message("user", said)], model, NoTools(), Bounds(3), Nobody(), hooks=asking)
+        )
         return ending.kind, ending.text or ending.reason, [json.loads(value)[0] for _, _, value in desk.notes]
 
     blocked = f'The hook "{hook.name}" blocked this: no secrets'

@@ -1,0 +1,9 @@
+"""Automations as the application knows them. Plain data, as `gateway.base`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class AutomationGateway(Protocol):
+    """Every coroutine may raise `GatewayError`."""

@@ -1,0 +1,1 @@
+"""Builds: the deploy loop of the platform, and its counterpart for a repository on this computer."""
