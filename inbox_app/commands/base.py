@@ -11,11 +11,11 @@ from PySide6.QtCore import QCoreApplication
 if TYPE_CHECKING:
     from inbox_app.gateway.base import Pause
 
-ViewName: TypeAlias = Literal["inbox", "history"]
+ViewName: TypeAlias = Literal["inbox", "history", "chat", "tools", "evals", "automations", "repositories"]
 ThemeName: TypeAlias = Literal["system", "light", "dark", "contrast"]
 TabName: TypeAlias = Literal["card", "payload", "tree", "history"]
-Menu: TypeAlias = Literal["Inbox", "Request", "Run", "View", "Theme", "Help"]
-MENUS: tuple[Menu, ...] = ("Inbox", "Request", "Run", "View", "Help")
+Menu: TypeAlias = Literal["Inbox", "Request", "Run", "Agents", "View", "Theme", "Help"]
+MENUS: tuple[Menu, ...] = ("Inbox", "Request", "Run", "Agents", "View", "Help")
 SUBMENUS: dict[Menu, Menu] = {"Theme": "View"}
 """Menus that open from another one, at its end."""
 
@@ -94,6 +94,15 @@ class Desk(Protocol):
         ...
 
     def copy_run_id(self) -> None: ...
+    def has_view(self, view: ViewName) -> bool:
+        """Whether the runtime has what this view shows."""
+        ...
+
+    def can(self, verb: str) -> bool:
+        """Whether the section that is shown can do this now; its name says which section knows it (``chat.new``)."""
+        ...
+
+    def act(self, verb: str) -> None: ...
     @property
     def theme(self) -> ThemeName: ...
     def show_theme(self, name: ThemeName) -> None: ...
@@ -112,6 +121,7 @@ def menu_title(menu: Menu) -> str:
         "Inbox": QT_TRANSLATE_NOOP("menus", "&Inbox"),
         "Request": QT_TRANSLATE_NOOP("menus", "Re&quest"),
         "Run": QT_TRANSLATE_NOOP("menus", "&Run"),
+        "Agents": QT_TRANSLATE_NOOP("menus", "&Agents"),
         "View": QT_TRANSLATE_NOOP("menus", "&View"),
         "Theme": QT_TRANSLATE_NOOP("menus", "&Theme"),
         "Help": QT_TRANSLATE_NOOP("menus", "&Help"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, Desk, ThemeName
+from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, Desk, ThemeName, ViewName
 
 
 def next_row(desk: Desk) -> None:
@@ -23,12 +23,22 @@ def leave(desk: Desk) -> None:
     desk.leave()
 
 
-def show_inbox(desk: Desk) -> None:
-    desk.show_view("inbox")
+def show_view(view: ViewName) -> Callable[[Desk], None]:
+    def run(desk: Desk) -> None:
+        desk.show_view(view)
+
+    return run
 
 
-def show_history(desk: Desk) -> None:
-    desk.show_view("history")
+def has_view(view: ViewName) -> Callable[[Desk], bool]:
+    def holds(desk: Desk) -> bool:
+        return desk.has_view(view)
+
+    return holds
+
+
+def _view(view: ViewName, title: str, keys: str) -> Command:
+    return Command(f"show_{view}", title, show_view(view), "View", (keys,), has_view(view))
 
 
 def show_new(desk: Desk) -> None:
@@ -72,8 +82,13 @@ COMMANDS = (
     Command("leave", QT_TRANSLATE_NOOP("commands", "Leave field, then card"), leave, "Inbox", ("Escape",), bound=False),
     Command("show_new", QT_TRANSLATE_NOOP("commands", "Show new items"), show_new, "Inbox", (".",), has_new, group=1),
     Command("quit", QT_TRANSLATE_NOOP("commands", "Quit"), quit_program, "Inbox", ("Ctrl+Q",), group=2),
-    Command("show_inbox", QT_TRANSLATE_NOOP("commands", "Inbox"), show_inbox, "View", ("G, I",)),
-    Command("show_history", QT_TRANSLATE_NOOP("commands", "History"), show_history, "View", ("G, H",)),
+    _view("inbox", QT_TRANSLATE_NOOP("commands", "Inbox"), "G, I"),
+    _view("history", QT_TRANSLATE_NOOP("commands", "History"), "G, H"),
+    _view("chat", QT_TRANSLATE_NOOP("commands", "Chat"), "G, C"),
+    _view("tools", QT_TRANSLATE_NOOP("commands", "Tools"), "G, T"),
+    _view("evals", QT_TRANSLATE_NOOP("commands", "Evals"), "G, E"),
+    _view("automations", QT_TRANSLATE_NOOP("commands", "Automations"), "G, A"),
+    _view("repositories", QT_TRANSLATE_NOOP("commands", "Repositories"), "G, R"),
     _theme("system", QT_TRANSLATE_NOOP("commands", "As the system")),
     _theme("light", QT_TRANSLATE_NOOP("commands", "Light")),
     _theme("dark", QT_TRANSLATE_NOOP("commands", "Dark")),

@@ -10,6 +10,7 @@ from inbox_app.state.store import Store
 
 _THEME: Final = "theme"
 _READ: Final = "read:"
+_KEPT: Final = "kept:"
 
 
 class Memory:
@@ -20,6 +21,7 @@ class Memory:
         self._store = Store(path, "memory", "name")
         known = self._store.load() if path is not None and path.exists() else {}
         self._theme = known.get(_THEME, "")
+        self._kept = {name: text for name, text in known.items() if name.startswith(_KEPT)}
         self._read = {name.removeprefix(_READ) for name in known if name.startswith(_READ)}
 
     @property
@@ -30,6 +32,20 @@ class Memory:
     def set_theme(self, name: str) -> None:
         self._theme = name
         self._store.write(_THEME, name)
+
+    def recall(self, name: str) -> str:
+        """What was kept under this name; empty if nothing was."""
+        return self._kept.get(_KEPT + name, "")
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep a text under a name of the caller's own (``chat.draft:ID``); an empty one is forgotten."""
+        if text == self.recall(name):
+            return
+        if text:
+            self._kept[_KEPT + name] = text
+        else:
+            del self._kept[_KEPT + name]
+        self._store.write(_KEPT + name, text or None)
 
     def is_read(self, pause_id: str) -> bool:
         return pause_id in self._read

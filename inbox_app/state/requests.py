@@ -128,6 +128,12 @@ class Requests:
     def get(self, pause_id: str) -> Entry | None:
         return self._entries.get(pause_id) or self._held.get(pause_id)
 
+    def of_run(self, run_id: str) -> list[Entry]:
+        """The open questions of a run, the oldest first, listed or held back."""
+        known = (*self._entries.values(), *self._held.values())
+        found = (entry for entry in known if entry.pause.run_id == run_id and not entry.gone)
+        return sorted(found, key=lambda entry: (entry.pause.asked_at, entry.id))
+
     def number_of(self, pause_id: str) -> int | None:
         """Which one of the listed questions it is, counting from 1; None if it is not listed."""
         entry = self._entries.get(pause_id)

@@ -18,6 +18,7 @@ from inbox_app.commands.registry import CommandAction, build_actions
 from inbox_app.commands.sending import Sender
 from inbox_app.errors import sentence
 from inbox_app.gateway.base import Batch, Gateway, Pause
+from inbox_app.section import Answering, Section, Surroundings
 from inbox_app.state.drafts import Draft, Drafts
 from inbox_app.state.memory import Memory
 from inbox_app.state.outbox import Outbox
@@ -36,6 +37,7 @@ from inbox_app.views.missed import Missed
 from inbox_app.views.reading import Reading
 from inbox_app.views.request_pane import RequestPane
 from inbox_app.views.run_acts import RunActs
+from inbox_app.views.sections import MADE_BY, make
 from inbox_app.views.undo_toast import UndoToast
 from inbox_app.widgets.dialogs import KeysDialog
 
@@ -62,6 +64,7 @@ class Desk(QObject):
     ) -> None:
         super().__init__(window)
         self._memory = memory or Memory(None)
+        self._clock = clock
         self._window = window
         self._pane = reading
         self._theme = theme
@@ -83,6 +86,7 @@ class Desk(QObject):
         self._acts = RunActs(theme, self._link.current, spawn, window)
         reading.acting = self._acts.acting
         reading.decisions.draft_of = drafts.get
+        self._sections: dict[ViewName, Section] = {}
         self._actions = build_actions(self, self)
         window.furnish(reading, self._actions)
         self._connect()
@@ -100,15 +104,16 @@ class Desk(QObject):
 
     @property
     def pause(self) -> Pause | None:
-        return self._pane.pause
+        return self._answering.pause if self._answering is not None else None
 
     @property
     def run_id(self) -> str | None:
-        return self._pane.run_id
+        return self._answering.run_id if self._answering is not None else None
 
     @property
     def run_is_open(self) -> bool:
-        return self._reading.run_is_open and not self._acts.acting(self.run_id or "").pending
+        acting = self._acts.acting(self.run_id or "")
+        return self._section is None and self._reading.run_is_open and not acting.pending
 
     @property
     def new_count(self) -> int:
@@ -116,76 +121,104 @@ class Desk(QObject):
 
     @property
     def is_answerable(self) -> bool:
-        return self._pane.is_answerable
+        return self._answering is not None and self._answering.is_answerable
 
     @property
     def can_send(self) -> bool:
-        return self._pane.can_send
+        return self._answering is not None and self._answering.can_send
 
     @property
     def can_undo(self) -> bool:
-        return self._pane.can_undo or self._outbox.last_held() is not None
+        here = self._answering is not None and self._answering.can_undo
+        return here or self._outbox.last_held() is not None
 
     def move(self, step: int) -> None:
         self._window.list_pane.table.move_current(step)
 
     @Slot()
     def open_selected(self) -> None:
-        if self._window.list_pane.current_id is not None:
+        if self._section is not None:
+            self._window.show_page(card=True)
+            self._section.enter()
+        elif self._window.list_pane.current_id is not None:
             self._window.show_page(card=True)
             self._pane.enter()
 
     @Slot()
     def leave(self) -> None:
-        if self._pane.leave():
+        if self._section.leave() if self._section is not None else self._pane.leave():
             return
         self._window.show_page(card=False)
         self._window.list_pane.table.setFocus()
 
     @Slot(str)
     def show_view(self, view: ViewName) -> None:
+        if not self.has_view(view):
+            return
         if view != self._window.view:
+            self._add_section(view)
             self._window.show_view(view)
             self._show_current()
         if view == "history":
             self._history.load()
+        if self._section is not None:
+            self._section.shown()
+        self._refresh_actions()
 
     @Slot()
     def show_new(self) -> None:
         self._inbox.show_new()
 
     def show_tab(self, tab: TabName) -> None:
+        if self._section is not None and self.pause is not None:
+            self._on_go_to_pause(self.pause.id)
         self._pane.show_tab(tab)
 
     def pick(self, number: int) -> None:
-        self._pane.pick(number)
+        if self._answering is not None:
+            self._answering.pick(number)
 
     def pick_word(self, yes: bool) -> None:
-        self._pane.pick_word(yes)
+        if self._answering is not None:
+            self._answering.pick_word(yes)
 
     def send(self) -> None:
-        self._pane.send()
+        if self._answering is not None:
+            self._answering.send()
 
     @Slot()
     def undo(self) -> None:
         """What is shown, or else the answer that was held last."""
-        if self._pane.can_undo:
-            self._pane.undo()
+        if self._answering is not None and self._answering.can_undo:
+            self._answering.undo()
         else:
             self._sender.undo("")
 
     def edit(self) -> None:
-        self._pane.edit()
+        if self._answering is not None:
+            self._answering.edit()
 
     def write_note(self) -> None:
-        self._pane.write_note()
+        if self._answering is not None:
+            self._answering.write_note()
 
     def cancel_run(self) -> None:
-        if self.run_id is not None:
+        if self._section is None and self.run_id is not None:
             self._acts.ask_cancel(self.run_id, self._reading.run, self._pane.pause)
 
     def can_resume(self, old: bool) -> bool:
-        return self._acts.can_resume(self._reading.run, old)
+        return self._section is None and self._acts.can_resume(self._reading.run, old)
+
+    def has_view(self, view: ViewName) -> bool:
+        return view in ("inbox", "history") or (view in MADE_BY and view in self._link.parts)
+
+    def can(self, verb: str) -> bool:
+        found = self._section.verbs.get(verb) if self._section is not None else None
+        return found is not None and found.can()
+
+    def act(self, verb: str) -> None:
+        if self._section is not None and self.can(verb):
+            self._section.verbs[verb].act()
 
     @Slot(bool)
     def resume_run(self, old: bool) -> None:
@@ -219,6 +252,8 @@ class Desk(QObject):
     async def close(self) -> None:
         """Give up held answers to drafts, then let the gateway go. Parked runs stay parked."""
         self._ages.stop()
+        for section in self._sections.values():
+            section.close()
         self._sender.close()
         await self._link.close()
 
@@ -242,6 +277,8 @@ class Desk(QObject):
         self._sender.withdraw(batch.closed)
         self._sender.accept(pause_id for pause_id, ended in batch.outcomes.items() if ended in {"answered", "refused"})
         self._reading.take(batch)
+        for section in self._sections.values():
+            section.take(batch)
         if first:
             self._start_reading()
 
@@ -264,8 +301,44 @@ class Desk(QObject):
             self._reading.show_run(run_id)
             self._show_place()
 
+    @property
+    def _section(self) -> Section | None:
+        """The section that is shown; None for inbox and history."""
+        return self._sections.get(self._window.view)
+
+    @property
+    def _answering(self) -> Answering | None:
+        return self._pane if self._section is None else self._section.answering
+
+    def _add_section(self, view: ViewName) -> None:
+        if view in self._sections or view in ("inbox", "history"):
+            return
+        around = Surroundings(
+            theme=self._theme,
+            window=self._window,
+            gateway=self._link.current,
+            spawn=self._spawn,
+            drafts=self._drafts,
+            keep_draft=self._on_draft_changed,
+            outbox=self._outbox,
+            sender=self._sender,
+            memory=self._memory,
+            questions=self._inbox.questions,
+            go_to_pause=self._on_go_to_pause,
+            go_to_run=self._on_go_to_run,
+            show_notice=self._window.show_notice,
+            changed=self._refresh_actions,
+            clock=self._clock,
+        )
+        section = self._sections[view] = make(view, around)
+        section.list_pane.opened.connect(self.open_selected)
+        self._window.add_section(view, section.list_pane, section.page, section.enter)
+
     def _show_current(self) -> None:
         """After a change of view: what its list has selected."""
+        self._show_place()
+        if self._section is not None:
+            return
         current = self._window.list_pane.current_id
         if current is None:
             self._show_idle()
@@ -333,6 +406,7 @@ class Desk(QObject):
         idle.show_empty(self._window.inbox.empty, link, self._inbox)
         if self._reading.is_idle:
             self._show_idle()
+        self._window.sidebar.show_sections({view for view in MADE_BY if self.has_view(view)})
         self._window.sidebar.show_waiting(self._inbox.waiting)
         self._window.sidebar.show_stopped(self._history.stopped)
         self._window.show_health(link.name, link.health, idle.health_line(link), self._inbox.waiting)
@@ -341,8 +415,8 @@ class Desk(QObject):
 
     def _show_place(self) -> None:
         bar, new = self._window.page_bar, self._inbox.new_count
-        if self._window.view == "history":
-            bar.show_place(self.tr("History"), "", "")
+        if self._window.view != "inbox":
+            bar.show_place(self._window.list_pane.title, "", "")
         else:
             words = self.tr("{0} new").format(new) if new else ""
             bar.show_place(self.tr("Inbox"), self._inbox.place(self._reading.pause_id), words)

@@ -85,6 +85,10 @@ class Inbox(QObject):
     def get(self, pause_id: str | None) -> Entry | None:
         return self._requests.get(pause_id) if pause_id else None
 
+    def questions(self, run_id: str) -> list[Entry]:
+        """The open questions of a run."""
+        return self._requests.of_run(run_id)
+
     def place(self, pause_id: str | None) -> str:
         """Where a question is in the list, in words; empty if it is not in it."""
         number = self._requests.number_of(pause_id) if pause_id else None

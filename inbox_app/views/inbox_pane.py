@@ -6,7 +6,7 @@ from PySide6.QtCore import QLocale, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inbox_app.theme.theme import Theme
-from inbox_app.views.list_pane import ListPane
+from inbox_app.widgets.list_pane import ListPane
 from inbox_app.widgets.new_bar import NewBar
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence, Set
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -55,6 +55,21 @@ class Link(QObject):
 
     def current(self) -> Gateway | None:
         return self.gateway
+
+    @property
+    def parts(self) -> Set[str]:
+        """The sections that this runtime has something to show in; none before it is there."""
+        gateway = self.gateway
+        if gateway is None:
+            return set()
+        given = {
+            "chat": gateway.chats,
+            "tools": gateway.catalog,
+            "evals": gateway.evals,
+            "automations": gateway.automations,
+            "repositories": gateway.builds,
+        }
+        return {view for view, part in given.items() if part is not None}
 
     def working(self) -> Sequence[str]:
         return self.gateway.working if self.gateway else ()

@@ -41,6 +41,7 @@ from inbox_app.views.sidebar import HEALTH_MARKS, Sidebar
 from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.empty_state import IconBox
 from inbox_app.widgets.key_hint import KeyHint
+from inbox_app.widgets.list_pane import ListPane
 from inbox_app.widgets.notice import Notice
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.surface import Hairline, Surface
@@ -85,10 +86,14 @@ class MainWindow(QMainWindow):
         self.page_bar = PageBar(theme, self)
         self.page_bar.hide()
         self._lists = QStackedWidget(self)
+        self._list_panes: dict[ViewName, ListPane] = {"inbox": self.inbox, "history": self.history}
         self._lists.addWidget(self.inbox)
         self._lists.addWidget(self.history)
+        self._view: ViewName = "inbox"
         self._reading_box = Surface(theme, "card", self)
         QVBoxLayout(self._reading_box).setContentsMargins(0, 0, 0, 0)
+        self._pages = QStackedWidget(self._reading_box)
+        self._sections: dict[ViewName, tuple[QWidget, Callable[[], None]]] = {}
         self.toast = Toast(theme, DECISION_BAR + SPACE_4, self._reading_box)
 
         self._panes = QSplitter(Qt.Orientation.Horizontal, self)
@@ -130,11 +135,11 @@ class MainWindow(QMainWindow):
 
     @property
     def view(self) -> ViewName:
-        return "inbox" if self._lists.currentWidget() is self.inbox else "history"
+        return self._view
 
     @property
-    def list_pane(self) -> InboxPane | HistoryPane:
-        return self.inbox if self.view == "inbox" else self.history
+    def list_pane(self) -> ListPane:
+        return self._list_panes[self._view]
 
     @property
     def reading(self) -> RequestPane:
@@ -147,7 +152,8 @@ class MainWindow(QMainWindow):
         self._reading = reading
         layout = self._reading_box.layout()
         assert layout is not None
-        layout.addWidget(reading)
+        layout.addWidget(self._pages)
+        self._pages.addWidget(reading)
         self.toast.raise_()
         groups = dict.fromkeys(self._menus, 0)
         for action in actions:
@@ -162,6 +168,13 @@ class MainWindow(QMainWindow):
             self._menus[parent].addSeparator()
             self._menus[parent].addMenu(self._menus[name])
         self.addActions(actions)
+
+    def add_section(self, view: ViewName, list_pane: ListPane, page: QWidget, enter: Callable[[], None]) -> None:
+        """One more view. ``enter`` gives the keyboard to its page."""
+        self._list_panes[view] = list_pane
+        self._sections[view] = page, enter
+        self._lists.addWidget(list_pane)
+        self._pages.addWidget(page)
 
     @Slot()
     def fit_screen(self) -> None:
@@ -184,9 +197,13 @@ class MainWindow(QMainWindow):
             self.move(x, y)
 
     def show_view(self, view: ViewName) -> None:
-        pane = self.inbox if view == "inbox" else self.history
+        self._view = view
+        pane = self.list_pane
         if pane is not self._lists.currentWidget():
             self._lists.setCurrentWidget(pane)
+        page = self._sections[view][0] if view in self._sections else self._reading
+        if page is not None:
+            self._pages.setCurrentWidget(page)
         self.sidebar.show_view(view)
         self.show_page(card=False)
         pane.table.setFocus()
@@ -198,7 +215,10 @@ class MainWindow(QMainWindow):
             return
         if card:
             self._arrange()
-            self.reading.focus_home()
+            if self._view in self._sections:
+                self._sections[self._view][1]()
+            else:
+                self.reading.focus_home()
         else:
             self._arrange()
             self.list_pane.table.setFocus()

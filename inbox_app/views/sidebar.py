@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
@@ -37,8 +38,10 @@ class Sidebar(Surface):
         self._inbox = NavRow(theme, "inbox", self.tr("Inbox"), self)
         self._history = NavRow(theme, "history", self.tr("History"), self)
         self._inbox.setChecked(True)
-        self._inbox.clicked.connect(self._on_inbox_clicked)
-        self._history.clicked.connect(self._on_history_clicked)
+        self._rows: dict[ViewName, NavRow] = {"inbox": self._inbox, "history": self._history}
+        self._rows |= {view: NavRow(theme, icon, text, self) for view, icon, text in self._sections()}
+        for row in self._rows.values():
+            row.clicked.connect(self._on_clicked)
         self._connection = SourceRow(theme, "", self)
         label = PlainLabel(self.tr("Connections"), theme, "label", "muted", self)
         label.setContentsMargins(theme.px(8), theme.px(16), 0, theme.px(4))
@@ -46,14 +49,19 @@ class Sidebar(Surface):
         edge = theme.px(SPACE_2)
         layout.setContentsMargins(edge, edge, edge, edge)
         layout.setSpacing(0)
-        layout.addWidget(self._inbox)
-        layout.addWidget(self._history)
+        for row in self._rows.values():
+            layout.addWidget(row)
         layout.addWidget(label)
         layout.addWidget(self._connection)
         layout.addStretch(1)
 
     def show_view(self, view: ViewName) -> None:
-        (self._inbox if view == "inbox" else self._history).setChecked(True)
+        self._rows[view].setChecked(True)
+
+    def show_sections(self, views: Set[ViewName]) -> None:
+        """Which of the sections the runtime has."""
+        for view, row in self._rows.items():
+            row.setVisible(view in views or view in ("inbox", "history"))
 
     def show_waiting(self, count: int | None) -> None:
         self._inbox.set_count(count)
@@ -74,10 +82,15 @@ class Sidebar(Surface):
         self._connection.set_name(name)
         self._connection.set_state(icon, role, state, count)
 
-    @Slot()
-    def _on_inbox_clicked(self) -> None:
-        self.chosen.emit("inbox")
+    def _sections(self) -> Sequence[tuple[ViewName, str, str]]:
+        return (
+            ("chat", "message-square", self.tr("Chat")),
+            ("tools", "wrench", self.tr("Tools")),
+            ("evals", "circle-check", self.tr("Evals")),
+            ("automations", "clock", self.tr("Automations")),
+            ("repositories", "git-branch", self.tr("Repositories")),
+        )
 
     @Slot()
-    def _on_history_clicked(self) -> None:
-        self.chosen.emit("history")
+    def _on_clicked(self) -> None:
+        self.chosen.emit(next(view for view, row in self._rows.items() if row is self.sender()))

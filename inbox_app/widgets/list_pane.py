@@ -1,4 +1,4 @@
-"""What the list of questions and the list of ended runs have in common: head, table or empty state, footer."""
+"""What the lists of all views have in common: head, table or empty state, footer."""
 
 from __future__ import annotations
 
@@ -80,6 +80,10 @@ class ListPane(Surface):
         self._title.setText(title)
         self.setAccessibleName(title)
         self.table.setAccessibleName(table)
+
+    @property
+    def title(self) -> str:
+        return self._title.text()
 
     @property
     def current_id(self) -> str | None:

@@ -1,0 +1,1 @@
+"""Evals in the window: what they ask, how they came out."""
