@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
+from runtime_core.wire.chats import ChatCall, ChatEntry, ChatRow
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.memory import Note
 from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span, Standing
@@ -256,6 +257,47 @@ class Journal(Protocol):
 
     async def notes(self, repo: str, scope: str, query: str = "") -> Sequence[Note]:
         """Those that hold every word of ``query``, in any case, oldest first."""
+        ...
+
+    async def create_chat(self, row: ChatRow) -> None: ...
+
+    async def record_chat(
+        self, row: ChatRow, entries: Sequence[ChatEntry], calls: Sequence[ChatCall], spent: Mapping[str, int]
+    ) -> None:
+        """Add to a conversation what was said, put what became of calls, and count the tokens that were ``spent``.
+
+        ``row`` says when, and with which model. Raises `RuntimeFault` NOT_FOUND if it was deleted.
+        """
+        ...
+
+    async def chat(self, session_id: str) -> ChatRow | None: ...
+    async def latest_chat(self, repo: str, agent: str, scope: str) -> ChatRow | None:
+        """The conversation of a person with an agent in a scope that was used last."""
+        ...
+
+    async def chats(self, source: str, limit: int, cursor: str | None) -> Page[ChatRow]:
+        """Those that ``source`` speaks in, the one used last first."""
+        ...
+
+    async def first_words(self, session_ids: Sequence[str]) -> Mapping[str, JsonText]:
+        """The body of the first message of conversations, where there is one."""
+        ...
+
+    async def chat_entries(self, session_id: str) -> Sequence[ChatEntry]: ...
+    async def chat_calls(self, session_id: str) -> Sequence[ChatCall]:
+        """In the order in which they were made."""
+        ...
+
+    async def last_chat_turn(self, session_id: str) -> int:
+        """Its number, 0 if there was none."""
+        ...
+
+    async def rename_chat(self, session_id: str, title: str | None) -> bool:
+        """False if there is no such conversation, as with `delete_chat`."""
+        ...
+
+    async def delete_chat(self, session_id: str) -> bool:
+        """With everything that was said in it; the runs that began in it stay."""
         ...
 
     async def close(self) -> None: ...

@@ -85,20 +85,20 @@ def known_run(db: Connection, run_id: str) -> RunRow:
 
 def runs(db: Connection, statuses: Sequence[RunStatus], limit: int, cursor: str | None) -> Page[RunRow]:
     """Finished runs by the time they ended, others by the time they began; latest first."""
-    limit = _limit(limit)
+    limit = page_size(limit)
     wanted = ", ".join("?" * len(statuses))
     total = db.execute(
         f"SELECT coalesce(sum(n), 0) FROM durable_count WHERE name IN ({wanted})", tuple(statuses)
     ).fetchone()[0]
     if FINISHED.issuperset(statuses):
-        at, key = _position(cursor) or (float("inf"), "")
+        at, key = position_of(cursor) or (float("inf"), "")
         rows = db.execute(
             f"SELECT {RUN} FROM durable_run WHERE finished_at IS NOT NULL AND (finished_at, id) < (?, ?) "
             f"AND status IN ({wanted}) ORDER BY finished_at DESC, id DESC LIMIT ?",
             (at, key, *statuses, limit + 1),
         ).fetchall()
     else:
-        _, key = _position(cursor) or (0.0, "~")
+        _, key = position_of(cursor) or (0.0, "~")
         only_open = "AND finished_at IS NULL " if FINISHED.isdisjoint(statuses) else ""
         rows = db.execute(
             f"SELECT {RUN} FROM durable_run WHERE id < ? {only_open}AND status IN ({wanted}) ORDER BY id DESC LIMIT ?",
@@ -106,7 +106,7 @@ def runs(db: Connection, statuses: Sequence[RunStatus], limit: int, cursor: str 
         ).fetchall()
     items = [to_run(db, row) for row in rows[:limit]]
     last = items[-1] if len(rows) > limit else None
-    return Page(items, total, _cursor(last.finished_at or 0.0, last.id) if last else None)
+    return Page(items, total, cursor_of(last.finished_at or 0.0, last.id) if last else None)
 
 
 def entries(db: Connection, run_id: str) -> list[Entry]:
@@ -132,8 +132,8 @@ def _with_votes(db: Connection, pause: PauseRow) -> PauseRow:
 
 
 def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
-    limit = _limit(limit)
-    at, key = _position(cursor) or (float("-inf"), "")
+    limit = page_size(limit)
+    at, key = position_of(cursor) or (float("-inf"), "")
     rows = db.execute(
         f"SELECT {QUESTION} FROM durable_question WHERE outcome IS NULL AND (asked_at, id) > (?, ?) "
         "ORDER BY asked_at, id LIMIT ?",
@@ -141,7 +141,7 @@ def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
     ).fetchall()
     items = [_with_votes(db, to_pause(db, row)) for row in rows[:limit]]
     total = db.execute("SELECT coalesce(sum(n), 0) FROM durable_count WHERE name = 'open questions'").fetchone()[0]
-    return Page(items, total, _cursor(items[-1].asked_at, items[-1].id) if len(rows) > limit else None)
+    return Page(items, total, cursor_of(items[-1].asked_at, items[-1].id) if len(rows) > limit else None)
 
 
 def gates(db: Connection, parent: str | None) -> list[RunRow]:
@@ -223,15 +223,15 @@ def next_wake(db: Connection) -> float | None:
     return min((row[0] for row in (sleep, deadline) if row is not None and row[0] is not None), default=None)
 
 
-def _limit(limit: int) -> int:
+def page_size(limit: int) -> int:
     return max(1, min(limit, MAX_PAGE))
 
 
-def _cursor(at: float, key: str) -> str:
+def cursor_of(at: float, key: str) -> str:
     return base64.urlsafe_b64encode(f"{at!r} {key}".encode()).decode()
 
 
-def _position(cursor: str | None) -> tuple[float, str] | None:
+def position_of(cursor: str | None) -> tuple[float, str] | None:
     if not cursor:
         return None
     try:

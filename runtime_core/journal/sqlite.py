@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from runtime_core.journal import answers, documents, notes, queries, transactions, trust
+from runtime_core.journal import answers, chats, documents, notes, queries, transactions, trust
 from runtime_core.journal.base import Answer, Claim, Page, Recorded
 from runtime_core.journal.driver import (
     BUSY_MS,
@@ -26,6 +26,7 @@ from runtime_core.journal.folder import prepare
 from runtime_core.journal.retention import Housekeeping
 from runtime_core.journal.schema import migrate
 from runtime_core.journal.writer import Writer
+from runtime_core.wire.chats import ChatCall, ChatEntry, ChatRow
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.memory import Note
 from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span, Standing
@@ -211,6 +212,41 @@ class SqliteJournal:
 
     async def notes(self, repo: str, scope: str, query: str = "") -> Sequence[Note]:
         return await self._readers.read(lambda db: notes.those_of(db, repo, scope, query))
+
+    async def create_chat(self, row: ChatRow) -> None:
+        await self._writer.write(lambda db: chats.create(db, row))
+
+    async def record_chat(
+        self, row: ChatRow, entries: Sequence[ChatEntry], calls: Sequence[ChatCall], spent: Mapping[str, int]
+    ) -> None:
+        await self._writer.write(lambda db: chats.record(db, row, entries, calls, spent))
+
+    async def chat(self, session_id: str) -> ChatRow | None:
+        return await self._readers.read(lambda db: chats.session(db, session_id))
+
+    async def latest_chat(self, repo: str, agent: str, scope: str) -> ChatRow | None:
+        return await self._readers.read(lambda db: chats.latest(db, repo, agent, scope))
+
+    async def chats(self, source: str, limit: int, cursor: str | None) -> Page[ChatRow]:
+        return await self._readers.read(lambda db: chats.sessions(db, source, limit, cursor))
+
+    async def first_words(self, session_ids: Sequence[str]) -> Mapping[str, JsonText]:
+        return await self._readers.read(lambda db: chats.first_words(db, session_ids))
+
+    async def chat_entries(self, session_id: str) -> Sequence[ChatEntry]:
+        return await self._readers.read(lambda db: chats.entries(db, session_id))
+
+    async def chat_calls(self, session_id: str) -> Sequence[ChatCall]:
+        return await self._readers.read(lambda db: chats.calls(db, session_id))
+
+    async def last_chat_turn(self, session_id: str) -> int:
+        return await self._readers.read(lambda db: chats.last_turn(db, session_id))
+
+    async def rename_chat(self, session_id: str, title: str | None) -> bool:
+        return await self._writer.write(lambda db: chats.rename(db, session_id, title))
+
+    async def delete_chat(self, session_id: str) -> bool:
+        return await self._writer.write(lambda db: chats.delete(db, session_id))
 
     async def tidy(self, before: float | None) -> bool:
         return await self._writer.write(lambda db: self._housekeeping.step(db, before))
