@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
-from runtime_core.wire.settings import KIB, MIB, Confirmations, Durability, Limits, Retention, Settings
+from runtime_core.wire.settings import KIB, MIB, Confirmations, Durability, Limits, Platform, Retention, Settings
 
 _Problem = str | None
 
@@ -64,6 +64,7 @@ def read(text: str, path: Path) -> Config:
         limits=replace(Limits(), **values["limits"]),
         retention=replace(Retention(), **values["retention"]),
         confirmations=replace(Confirmations(), **values["confirmations"]),
+        platform=replace(Platform(), **values["platform"]),
         **values["journal"],
         **values["development"],
         **values["sandbox"],
@@ -164,6 +165,18 @@ def _flag(value: Any) -> _Problem:
     )
 
 
+def _text(value: Any) -> _Problem:
+    if isinstance(value, str) and len(value) <= 2000 and value.isprintable():
+        return None
+    return f"must be a text on one line, not {_shown(value)}; its default stays in force."
+
+
+def _route(value: Any) -> _Problem:
+    if _text(value) is None and value.startswith("/") and not value.startswith("//"):
+        return None
+    return f"must be a path that begins with a slash, not {_shown(value)}; its default stays in force."
+
+
 _KEYS: Final[Mapping[str, Mapping[str, Callable[[Any], _Problem]]]] = {
     "limits": {
         "entries": _whole(1, 1_000_000),
@@ -178,4 +191,11 @@ _KEYS: Final[Mapping[str, Mapping[str, Callable[[Any], _Problem]]]] = {
     "development": {"strict": _flag, "replay_twice": _flag},
     "sandbox": {"shell_exec": _flag},
     "confirmations": {"wait_s": _seconds},
+    "platform": {
+        "api_base": _text,
+        "agent_id": _text,
+        "branch": _text,
+        "environment": _text,
+        "tools_route": _route,
+    },
 }

@@ -49,6 +49,21 @@ class Confirmations:
 
 
 @dataclass(frozen=True, slots=True)
+class Platform:
+    """Where repositories are deployed (founding documents, "Iteration Loop").
+
+    ``api_base`` and ``agent_id`` count where AMODAL_API_BASE and AMODAL_AGENT_ID are not set. ``tools_route``: the path
+    under which the platform switches its built-in tools; ``{agent}`` stands for the id of the agent.
+    """
+
+    api_base: str = ""
+    agent_id: str = ""
+    branch: str = "main"
+    environment: str = "production"
+    tools_route: str = "/api/agents/{agent}/platform-tools"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """``strict``: changed parameters of a recorded call stop the run; ``replay_twice``: every leg is replayed once more
     and compared (both for development). ``shell_exec``: ``ctx.exec`` also where the manifest does not ask for it; the
@@ -62,3 +77,4 @@ class Settings:
     replay_twice: bool = False
     shell_exec: bool = False
     confirmations: Confirmations = field(default_factory=Confirmations)
+    platform: Platform = field(default_factory=Platform)

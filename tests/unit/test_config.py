@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime_core.config import _KEYS, Config, load, read
-from runtime_core.wire.settings import Confirmations, Limits, Retention, Settings
+from runtime_core.wire.settings import Confirmations, Limits, Platform, Retention, Settings
 from tests.architecture.lints import ROOT
 
 FILE = Path("config.toml")
@@ -42,6 +42,12 @@ def test_every_setting_can_be_set() -> None:
     shell_exec = true
     [confirmations]
     wait_s = 60
+    [platform]
+    api_base = "https://platform.example.test"
+    agent_id = "agent_1"
+    branch = "next"
+    environment = "staging"
+    tools_route = "/api/tools"
     """
     wanted = Settings(
         Limits(5, 2048, 8192, 4096, 2, 100),
@@ -51,6 +57,7 @@ def test_every_setting_can_be_set() -> None:
         replay_twice=True,
         shell_exec=True,
         confirmations=Confirmations(60),
+        platform=Platform("https://platform.example.test", "agent_1", "next", "staging", "/api/tools"),
     )
     assert read(text, FILE) == Config(wanted)
     unchanged = [
