@@ -53,6 +53,11 @@ class AgentTools(Protocol):
         """Whether a call may be made beside others that only read."""
         ...
 
+    async def refuse(self, name: str, args: JsonText, why: str) -> JsonText:
+        """Take note of a call that is not made, so that each call the model asks for is one here, in their order.
+        Raises `ToolDenied`."""
+        ...
+
     async def call(self, name: str, args: JsonText) -> JsonText:
         """Whatever it raises goes back to the model as text, except cancellation, `OutcomeUnknown` and the fault of a
         data folder that does not do its work."""
@@ -245,12 +250,14 @@ async def _together(work: Sequence[Awaitable[str]]) -> Sequence[str]:
 
 async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentTools) -> str:
     """The result as the model reads it: what is not an object is wrapped (contract 2.7)."""
-    if call.name not in offered:
-        return f'Tool "{call.name}" is not available to the agent "{agent.name}".'
-    if not _is_object(call.args):
-        return f'The arguments of "{call.name}" are not a JSON object.'
     try:
-        result = await tools.call(call.name, call.args)
+        if call.name not in offered:
+            why = f'Tool "{call.name}" is not available to the agent "{agent.name}".'
+            result = await tools.refuse(call.name, call.args, why)
+        elif not _is_object(call.args):
+            result = await tools.refuse(call.name, call.args, f'The arguments of "{call.name}" are not a JSON object.')
+        else:
+            result = await tools.call(call.name, call.args)
     except OutcomeUnknown:
         raise
     except ToolDenied as denied:

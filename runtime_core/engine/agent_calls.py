@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from runtime_core.agents.loop import Nobody, SubagentFailed, ToolDenied, run_subagent
-from runtime_core.agents.turns import ModelUnusable, ToolOffer
+from runtime_core.agents.loop import SubagentFailed, ToolDenied, run_subagent
+from runtime_core.agents.turns import Message, ModelUnusable, ToolOffer, Usage
 from runtime_core.engine import gating
+from runtime_core.engine.ears import Ears
 from runtime_core.engine.failures import CallFailed
 from runtime_core.engine.frames import Place
 from runtime_core.engine.hooks import Subject
 from runtime_core.hosts.base import NoteKind
 from runtime_core.repo.bundle import Agent
 from runtime_core.tools.offers import offered
-from runtime_core.wire.json import JsonText, dumps, loads
-from runtime_core.wire.runs import slot
+from runtime_core.wire.json import JsonError, JsonText, dumps, loads
+from runtime_core.wire.runs import SlotPath, slot
 
 if TYPE_CHECKING:
     from runtime_core.engine.calls import Calls
@@ -38,9 +39,11 @@ async def subagent(
         names=(*place.names, name),
         levels=levels,
         deepest=min(place.deepest, levels + agent.max_depth) if agent.max_depth is not None else place.deepest,
+        attachments=None,
     )
     try:
-        return await run_subagent(agent, task, input, await calls.model(), _Selected(calls, agent, at), Nobody())
+        model, tools = await calls.model(agent), SelectedTools(calls, agent, at)
+        return await run_subagent(agent, task, input, model, tools, _Overheard(calls.origin.ears, at.path, name))
     except (SubagentFailed, ModelUnusable) as failed:
         raise CallFailed("subagent-failed", str(failed), agent=name) from None
 
@@ -71,6 +74,23 @@ def _specialist(calls: Calls, place: Place, by: Agent | None, name: str) -> Agen
     return agent
 
 
+@dataclass(frozen=True, slots=True)
+class _Overheard:
+    """Implements `Listener`: what a specialist says reaches those who follow the conversation it works for."""
+
+    ears: Ears
+    at: SlotPath
+    agent: str
+
+    def heard(self, kind: Literal["text", "reasoning"], piece: str) -> None:
+        self.ears.heard(self.at, self.agent, kind, piece)
+
+    async def said(self, message: Message) -> None: ...
+
+    def spent(self, usage: Usage) -> None:
+        self.ears.spent(usage)
+
+
 class CallRefused(Exception):  # noqa: N818
     """A tool call of a model that failed; the text is what the model is told."""
 
@@ -81,9 +101,17 @@ def _told(message: str, verdict: str | None) -> Exception:
     return ToolDenied(message) if verdict == gating.DENIED else CallRefused(message)
 
 
+def _readable(args: JsonText) -> JsonText:
+    """What a model gave, as a text if it is no JSON."""
+    try:
+        return dumps(loads(args))
+    except JsonError:
+        return dumps(args)
+
+
 @dataclass(slots=True)
-class _Selected:
-    """Implements `AgentTools`: numbers the calls of one subagent, which stand below its own slot. ``now``: the agent
+class SelectedTools:
+    """Implements `AgentTools`: numbers the calls of one agent, which stand below its own slot. ``now``: the agent
     without what its predicates take away in this turn."""
 
     calls: Calls
@@ -113,9 +141,27 @@ class _Selected:
         return tool is not None and is_plain and tool.effect == "read"
 
     async def call(self, name: str, args: JsonText) -> JsonText:
+        return await self._numbered(name, args, self._selected)
+
+    async def refuse(self, name: str, args: JsonText, why: str) -> JsonText:
+        async def refused(number: int, name: str, args: JsonText) -> JsonText:
+            raise CallFailed("execution-failed", why, tool=name, verdict=gating.DENIED)
+
+        return await self._numbered(name, _readable(args), refused)
+
+    async def triggered(self, name: str, params: JsonText) -> JsonText:
+        """The call of a tool whose trigger fits what a person said: no hooks are asked (contract 9.2)."""
+
+        async def work(number: int, name: str, params: JsonText) -> JsonText:
+            return await self.calls.for_model(self.agent, self.at, number, name, params)
+
+        return await self._numbered(name, params, work)
+
+    async def _numbered(
+        self, name: str, args: JsonText, do: Callable[[int, str, JsonText], Awaitable[JsonText]]
+    ) -> JsonText:
         number, self.made = self.made, self.made + 1
-        work = partial(self._selected, number, name, args)
-        ok, value = await self.calls.traced(self.at, number, "tool", name, args, work)
+        ok, value = await self.calls.traced(self.at, number, "tool", name, args, partial(do, number, name, args))
         if ok:
             return value
         error: Any = loads(value)
@@ -124,7 +170,7 @@ class _Selected:
     async def _selected(self, number: int, name: str, args: JsonText) -> JsonText:
         """In this order: the hooks before the call, which may forbid it; whether the arguments fit the tool; the policy
         of the connection, or a person if the tool is guarded; the call; the hooks after it, which only look."""
-        ask, subject = self.calls.hooks.ask, self._subject()
+        ask, subject = self.calls.hooks.ask, self.subject
         asked = f'{{"toolName":{dumps(name)},"args":{args}'
         blocked = await ask(subject, "preToolUse", JsonText(asked + "}"))
         if blocked is not None:
@@ -137,10 +183,12 @@ class _Selected:
         await ask(subject, "postToolUse", JsonText(f'{asked},"result":{result or "null"}}}'))
         return result
 
-    def _subject(self) -> Subject:
-        origin, at = self.calls.origin, self.at
+    @property
+    def subject(self) -> Subject:
+        """Whom hooks are asked about."""
+        origin, at, surface = self.calls.origin, self.at, self.calls.surface
 
         def note(hook: str, kind: NoteKind, value: Any) -> None:
             origin.note(replace(at, names=(*at.names, f"hook {hook}")), kind, value)
 
-        return Subject(origin.bundle, origin.scope, self.calls.surface.who, note)
+        return Subject(origin.bundle, origin.scope, surface.who, note, surface.source)

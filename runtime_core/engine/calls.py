@@ -36,6 +36,9 @@ from runtime_core.wire.stores import StoreWrite
 
 log = logging.getLogger(__name__)
 
+ModelOf = Callable[[Agent], Awaitable[Model | None]]
+"""The model of an agent; None if this process has none for it. Raises `ModelUnusable`."""
+
 OwnRun = Callable[[Place, JsonText, bool], Awaitable[JsonText]]
 """Runs a durable tool as a run of its own and returns its result. One that does not finish is a failure (decision 10),
 unless a model has selected it, which is told how it stands (contract 7.4). Raises `CallFailed`."""
@@ -46,11 +49,12 @@ Gate = Callable[[Order], Awaitable[JsonText]]
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Executes the calls of all handlers of one run, and keeps their spans."""
+    """Executes the calls of all handlers and models of one run, or of one turn of a conversation, and keeps their
+    spans."""
 
     origin: Origin
     spans: SpanBook
-    model: Callable[[], Awaitable[Model | None]]
+    model: ModelOf
     own_run: OwnRun
     gate: Gate
     shell: Shell
@@ -58,10 +62,11 @@ class Calls:
     hooks: Hooks
     members: Mapping[str, Member]
 
-    async def lacks_model(self) -> bool:
-        """Whether this process has no model for the run, which the one that began it may have had."""
+    async def lacks_model(self, name: str) -> bool:
+        """Whether this process has no model for a specialist of the run, which the one that began it may have had."""
+        agent = self.origin.bundle.agents.get(name)
         try:
-            return await self.model() is None
+            return agent is not None and await self.model(agent) is None
         except ModelUnusable:
             return False
 
@@ -160,14 +165,15 @@ class Calls:
     def caller(self, place: Place, number: int, agent: Agent | None = None) -> Caller:
         origin = self.origin
         agent = agent or origin.bundle.agents.get(place.agent or "")
+        at = replace(place, path=slot(place.path, number))
         return Caller(
             bundle=origin.bundle,
             scope=origin.scope,
             who=self.surface.who,
-            note=lambda kind, value: origin.note(place, cast("NoteKind", kind), value),
+            note=lambda kind, value: origin.note(at, cast("NoteKind", kind), value),
             subagent=partial(subagent, self, place, number, agent),
-            session_id=origin.session_id,
-            call_id=f"{origin.session}/{slot(place.path, number)}",
+            session_id=origin.session_id or origin.chat_id,
+            call_id=f"{origin.calls_id}/{at.path}",
             context=self.surface.context,
             agent=agent,
             allowed=place.allowed,
@@ -259,7 +265,7 @@ class Calls:
         self._check(tool, params)
         if tool.exposure != "open":
             return await self._guarded(agent, at, number, name, params, tool.prompt)
-        child = replace(at.child(tool, number), depth=0)
+        child = replace(at.child(tool, number), depth=0, attachments=at.attachments)
         return await (self.own_run(child, params, True) if tool.durable else self._run(child, params))
 
     async def _guarded(

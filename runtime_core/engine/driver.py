@@ -301,7 +301,7 @@ class RunDriver:
                 self._open.start(frame, call)
                 self._open.fail(frame, call, error)
                 return
-        if call.kind == "subagent" and self._claim.epoch > 1 and await self._calls.lacks_model():
+        if call.kind == "subagent" and self._claim.epoch > 1 and await self._calls.lacks_model(call.name):
             self._conclusion.reach(Stuck("model-unavailable", f'The agent "{call.name}" cannot run: {NO_MODEL}.'))
             return
         if effect_of(self._origin, call) == "once":

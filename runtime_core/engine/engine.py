@@ -8,7 +8,7 @@ import os
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,15 +17,16 @@ from typing import Any, Final
 from runtime_core.agents.models import choose_model
 from runtime_core.agents.turns import Model
 from runtime_core.engine import outcomes
-from runtime_core.engine.calls import Calls
+from runtime_core.engine.calls import Calls, ModelOf
 from runtime_core.engine.conclusion import Stuck
 from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.driver import RunDriver
+from runtime_core.engine.ears import Ears
 from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text, place_of
 from runtime_core.engine.frames import Origin, Place
 from runtime_core.engine.gate import Order
 from runtime_core.engine.gating import Gates, gate_place, root_place
-from runtime_core.engine.hooks import Hooks
+from runtime_core.engine.hooks import Hooks, Source
 from runtime_core.engine.ids import new_run_id
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.pauses import stuck_run
@@ -33,9 +34,10 @@ from runtime_core.engine.quota import excess
 from runtime_core.engine.shelf import Shelf
 from runtime_core.engine.shell import AT_ONCE, Shell
 from runtime_core.engine.surface import Surface
+from runtime_core.engine.talk import CHAT_TOOL, Talk, TalkRequest, talk_of
 from runtime_core.hosts.base import HostRepo, Hosts
 from runtime_core.journal.base import Claim, Fenced, Journal
-from runtime_core.repo.bundle import Bundle, BundleError, Tool
+from runtime_core.repo.bundle import Agent, Bundle, BundleError, Tool
 from runtime_core.repo.revision import revision_of
 from runtime_core.repo.trust import COMMANDS, shell_need
 from runtime_core.repo.versions import Versions
@@ -66,6 +68,8 @@ class Launch:
     parent: str | None = None
     attachments: JsonText | None = None
     """Files for a tool that is not durable."""
+    source: Source = "chat"
+    human_present: bool = True
 
     def row(self) -> RunRow:
         now = time.time()
@@ -89,9 +93,9 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class _Nested:
-    """Where a run of its own stands that a handler waits for, and the code of that handler."""
+    """Where a run of its own stands that a handler waits for, and how that one launched it, with its own code."""
 
-    bundle: Bundle
+    launch: Launch
     place: Place
 
 
@@ -137,7 +141,7 @@ class Engine:
         self._owner = f"{os.getpid()}.{secrets.token_hex(4)}"
         self._drivers: dict[str, RunDriver] = {}
         self._stopped = False
-        self._models: OrderedDict[str, asyncio.Task[Model | None]] = OrderedDict()
+        self._models: OrderedDict[tuple[str, str | None], asyncio.Task[Model | None]] = OrderedDict()
         self._nested: dict[str, _Nested] = {}
         self._claimed: set[str] = set()
         self._cancelled: set[str] = set()
@@ -163,13 +167,33 @@ class Engine:
         """Run a tool without a session and reply in the shape of a run."""
         tool = launch.tool
         seed = secrets.token_hex(16)
-        model = partial(self._model_of, seed, launch.bundle)
-        calls = self._calls(launch, None, seed, SpanBook("", 0), model)
+        calls = self._calls(launch, self._origin(launch, None, seed), SpanBook("", 0))
         try:
             place = Place(tool, names=(tool.name,), attachments=launch.attachments or "[]")
             return outcomes.inline_result(await calls.inline(place, launch.params))
         except HandlerFailed as failed:
             return outcomes.inline_failure(tool.name, failed.failure, place_of(failed.failure, launch.bundle.root))
+
+    async def talk(self, request: TalkRequest) -> Talk:
+        """What one turn of a conversation is served with."""
+        launch = Launch(
+            bundle=request.bundle,
+            tool=CHAT_TOOL,
+            params=JsonText("{}"),
+            who=request.who,
+            scope=request.scope,
+            context=request.context,
+            source=request.source,
+            human_present=request.human_present,
+        )
+        origin = replace(
+            self._origin(launch, None, secrets.token_hex(16)),
+            chat_id=request.session_id,
+            turn=request.turn,
+            ears=request.ears,
+        )
+        spans = SpanBook(request.session_id, request.turn, request.on_span)
+        return talk_of(request, request.agent, self._calls(launch, origin, spans, request.model))
 
     @property
     def revisions(self) -> Set[str]:
@@ -206,14 +230,17 @@ class Engine:
         await asyncio.gather(*(driver.stop(grace_s) for driver in self._drivers.values()))
         await self._gates.stop()
 
-    async def _model_of(self, key: str, bundle: Bundle) -> Model | None:
-        """The model of one run; which scripted replies are used up is remembered as long as this process runs.
+    async def _model_of(self, session: str, bundle: Bundle, spec: str | None, agent: Agent) -> Model | None:
+        """The model of an agent in one run or conversation, ``spec`` if that is given. Raises `ModelUnusable`.
 
-        Its file may be large, so a thread reads it. Raises `ModelUnusable`.
+        Which scripted replies are used up is remembered as long as this process runs. A file may be large, so a thread
+        reads it.
         """
+        key = session, spec
         known = self._models.get(key)
         if known is None or (known.done() and (known.cancelled() or known.exception() is not None)):
-            choosing = asyncio.to_thread(choose_model, bundle.manifest, self._model, bundle.root, self._folder)
+            named = spec or self._model
+            choosing = asyncio.to_thread(choose_model, bundle.manifest, named, bundle.root, self._folder)
             known = self._models[key] = asyncio.create_task(choosing)
             if len(self._models) > _KEPT_MODELS:
                 self._models.popitem(last=False)
@@ -227,7 +254,7 @@ class Engine:
         run = claim.run
         try:
             above = self._nested.get(run.id)
-            bundle = above.bundle if above is not None else await self.shelf.next_code(run, keep=True)
+            bundle = above.launch.bundle if above is not None else await self.shelf.next_code(run, keep=True)
         except BundleError as error:
             await self._hold(claim, "repository-unavailable", f"its repository cannot be opened. {_problems(error)}")
             return
@@ -241,9 +268,10 @@ class Engine:
         if above is not None:
             root = replace(above.place, tool=root.tool, path="")
         spans = SpanBook(run.id, claim.epoch, lambda span: self._publish(span, span.leg < claim.epoch))
-        model = partial(self._model_of, run.id, bundle)
         launch = Launch(bundle, root.tool, run.params, run.created_by, run.scope, run.context)
-        calls = self._calls(launch, run.id, run.seed, spans, model)
+        if above is not None:
+            launch = replace(launch, source=above.launch.source, human_present=above.launch.human_present)
+        calls = self._calls(launch, self._origin(launch, run.id, run.seed), spans)
         limits, twice = self._settings.limits, self._settings.replay_twice
         claim = replace(claim, revision=bundle.revision)
         driver = RunDriver(claim, self._journal, calls, root, limits, twice=twice)
@@ -258,34 +286,38 @@ class Engine:
         if bundle.agents:
             await self._gates.tidy(run.id)
 
-    def _calls(
-        self,
-        launch: Launch,
-        run_id: str | None,
-        seed: str,
-        spans: SpanBook,
-        model: Callable[[], Awaitable[Model | None]],
-    ) -> Calls:
-        """What executes the calls of a run that was launched so."""
-        bundle, who, scope, context = launch.bundle, launch.who, launch.scope, launch.context
-        strict = self._settings.strict
-        origin = Origin(
-            bundle, self._hosts, run_id, scope, seed, self._environment, self._handler_log, self._toolbox, strict=strict
+    def _origin(self, launch: Launch, run_id: str | None, seed: str) -> Origin:
+        return Origin(
+            launch.bundle,
+            self._hosts,
+            run_id,
+            launch.scope,
+            seed,
+            self._environment,
+            self._handler_log,
+            self._toolbox,
+            strict=self._settings.strict,
         )
 
+    def _calls(self, launch: Launch, origin: Origin, spans: SpanBook, spec: str | None = None) -> Calls:
+        """What executes the calls of a run or a turn that was launched so, with the model ``spec`` if that is given."""
+        bundle, run_id, ears = launch.bundle, origin.session_id, origin.ears
+        model: ModelOf = partial(self._model_of, origin.session, bundle, spec)
+
         async def own_run(place: Place, params: JsonText, is_selected: bool) -> JsonText:
-            launch = Launch(bundle, place.tool, params, who, scope, context, origin.session)
-            return await self._own_run(place, launch, is_selected=is_selected)
+            child = replace(launch, tool=place.tool, params=params, parent=origin.session, attachments=None)
+            return await self._own_run(place, child, ears, is_selected=is_selected)
 
         async def gate(order: Order) -> JsonText:
             def new(order: Order) -> RunRow:
-                launch = Launch(bundle, gate_place(order).tool, order.to_json(), who, scope, context, run_id)
-                return replace(launch.row(), gate=order.kind)
+                tool, parent = gate_place(order).tool, run_id or origin.chat_id
+                asking = replace(launch, tool=tool, params=order.to_json(), parent=parent)
+                return replace(asking.row(), gate=order.kind)
 
             problem = excess(f'What tool "{order.tool}" was called with', order.to_json(), self._settings.limits)
             if problem is not None:
                 raise CallFailed("invalid-params", f"{problem} Pass less.", tool=order.tool)
-            return await self._gates.ask(order, run_id, new)
+            return await self._gates.ask(order, run_id, new, ears)
 
         async def trusted() -> bool:
             """The code that runs, with commands; and what these may start, with the code that is there now."""
@@ -295,17 +327,18 @@ class Engine:
             return any(text.startswith(COMMANDS) for text in ours) and need in todays
 
         shell = Shell(bundle, self._settings.shell_exec, trusted, self._commands, self._command_homes)
-        surface = Surface(self._definitions, origin, who, context)
+        surface = Surface(self._definitions, origin, launch.who, launch.context, launch.human_present, launch.source)
         return Calls(origin, spans, model, own_run, gate, shell, surface, self._hooks, self._members)
 
-    async def _own_run(self, place: Place, launch: Launch, *, is_selected: bool) -> JsonText:
+    async def _own_run(self, place: Place, launch: Launch, ears: Ears, *, is_selected: bool) -> JsonText:
         """A durable tool called from code that is not journaled (decision 10), or selected by a model."""
         problem = excess(f'What tool "{launch.tool.name}" was called with', launch.params, self._settings.limits)
         if problem is not None:
             raise CallFailed("invalid-params", f"{problem} Pass less.", tool=launch.tool.name)
         row = launch.row()
         name = launch.tool.name
-        self._nested[row.id] = _Nested(launch.bundle, replace(place, names=place.names[-1:]))
+        self._nested[row.id] = _Nested(launch, replace(place, names=place.names[-1:]))
+        ears.became(place.path, row.id)
         try:
             run: RunRow = await self._finish_run(row)
         finally:

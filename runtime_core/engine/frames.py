@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from runtime_core.connections.masking import masked, masked_json, secret_values
+from runtime_core.engine.ears import NO_EARS, Ears
 from runtime_core.engine.failures import HandlerFailed, trace_of
 from runtime_core.engine.gate import ENTRY as GATE
 from runtime_core.engine.gate import GateLeg
@@ -97,7 +98,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the handlers of one run have in common. ``dry``: they only replay, ``strict``: as `HandlerJob`."""
+    """What the handlers of one run, or of one turn of a conversation, have in common. ``session_id``: the durable run.
+
+    ``dry``: they only replay, ``strict``: as `HandlerJob`.
+    """
 
     bundle: Bundle
     hosts: Hosts
@@ -109,13 +113,22 @@ class Origin:
     toolbox: Toolbox
     dry: bool = False
     strict: bool = False
+    chat_id: str | None = None
+    """The conversation that they work for, if it is one, and its turn."""
+    turn: int = 0
+    ears: Ears = NO_EARS
     hidden: set[str] = field(default_factory=set[str], repr=False)
     """Secrets that handlers of the run were given by ``ctx.env``: masked in what is kept beside its values."""
 
     @property
     def session(self) -> str:
         """What handlers see as ``ctx.sessionId``: rows that they store want a text."""
-        return self.session_id or f"inline_{self.seed}"
+        return self.session_id or self.chat_id or f"inline_{self.seed}"
+
+    @property
+    def calls_id(self) -> str:
+        """What the ids of all calls begin with (``ctx.callId``); slots are numbered anew in each turn."""
+        return self.session if self.chat_id is None else f"{self.chat_id}.{self.turn}"
 
     def ready(self, name: str) -> ReadyTool | None:
         """The tool of this name that comes with the runtime; one that the repository writes goes before it."""
@@ -123,7 +136,8 @@ class Origin:
 
     def note(self, place: Place, kind: NoteKind, value: Any) -> None:
         shown = loads(masked_json(dumps(value), self.hidden)) if self.hidden else value
-        self.log.write(self.session_id, place.names, kind, shown)
+        self.log.write(self.session_id or self.chat_id, place.names, kind, shown)
+        self.ears.noted(place.path, kind, shown)
 
     def note_failure(self, place: Place, failure: HandlerFailure) -> None:
         trace = trace_of(failure, self.bundle.root)
@@ -178,7 +192,7 @@ class Origin:
             seed=f"{self.seed}/{place.path}",
             timeout_s=tool.timeout_s,
             env=env or {},
-            call_id=f"{self.session}/{place.path}" if place.path else None if tool.durable else self.session,
+            call_id=f"{self.calls_id}/{place.path}" if place.path else None if tool.durable else self.calls_id,
             strict=self.strict,
             dry=self.dry,
             form="tool" if tool.layout == "code" else "handler",

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from runtime_core.agents.clock import standing_still
+from runtime_core.engine.ears import NO_EARS, Ears
 from runtime_core.engine.failures import CallFailed, failure_text
 from runtime_core.engine.frames import Place
 from runtime_core.engine.gate import ASKED, ENTRY, Order
@@ -62,8 +63,11 @@ class Gates:
         """Whether a model of this run waits for a person."""
         return run_id in self._waiting.values()
 
-    async def ask(self, order: Order, parent: str | None, new: NewGate) -> JsonText:
-        """Have a person decide about a call in the run ``parent``, and have it made. Raises `CallFailed`."""
+    async def ask(self, order: Order, parent: str | None, new: NewGate, ears: Ears = NO_EARS) -> JsonText:
+        """Have a person decide about a call, and have it made. Raises `CallFailed`.
+
+        ``parent``: the run whose journal holds the call; None: no journal does, as in a conversation.
+        """
         if order.kind == "confirm":
             asker = await asyncio.to_thread(this_process) if parent is None else None
             order = replace(order, wait_s=self.wait_s, asker=asker)
@@ -75,6 +79,7 @@ class Gates:
                 await self.journal.create_run(row)
             else:
                 run_id = known.id
+            ears.asked(order, run_id)
             if order.kind == "review":
                 await self.advance(run_id)
                 raise _left_to_an_operator(order, run_id)
@@ -87,7 +92,10 @@ class Gates:
             raise
         finally:
             self._waiting.pop(run_id, None)
-        return _result(order, run, await self._question(run_id))
+        question = await self._question(run_id)
+        if question is not None and question.outcome == "answered":
+            ears.allowed(order, run_id)
+        return _result(order, run, question)
 
     async def stop(self) -> None:
         """Wait until the gates are cancelled whose calls were given up."""

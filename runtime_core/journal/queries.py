@@ -144,9 +144,14 @@ def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
     return Page(items, total, cursor_of(items[-1].asked_at, items[-1].id) if len(rows) > limit else None)
 
 
+_UNHELD: Final = "finished_at IS NULL AND NOT EXISTS (SELECT 1 FROM durable_run AS asker WHERE asker.id = durable_run.parent_session)"
+"""The parent of what a conversation asks is the conversation."""
+
+
 def gates(db: Connection, parent: str | None) -> list[RunRow]:
-    whose = "parent_session = ?" if parent is not None else "parent_session IS ? AND finished_at IS NULL"
-    rows = db.execute(f"SELECT {RUN} FROM durable_run WHERE {whose} AND gate IS NOT NULL ORDER BY id", (parent,))
+    whose = "parent_session = ?" if parent is not None else _UNHELD
+    given = () if parent is None else (parent,)
+    rows = db.execute(f"SELECT {RUN} FROM durable_run WHERE {whose} AND gate IS NOT NULL ORDER BY id", given)
     return [to_run(db, row) for row in rows.fetchall()]
 
 

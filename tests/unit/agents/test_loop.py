@@ -8,7 +8,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from runtime_core.agents.loop import Bounds, Ending, Nobody, SubagentFailed, converse, run_subagent, user_turn
+from runtime_core.agents.loop import (
+    Bounds,
+    Ending,
+    Nobody,
+    SubagentFailed,
+    ToolDenied,
+    converse,
+    run_subagent,
+    user_turn,
+)
 from runtime_core.agents.scripted import ScriptedModel, ScriptedReply
 from runtime_core.agents.turns import Heard, Message, Reply, ToolCall, ToolOffer, Turn, unheard
 from runtime_core.repo.bundle import Agent
@@ -30,6 +39,9 @@ class Tools:
 
     def is_read(self, name: str, args: JsonText) -> bool:
         return name == "read"
+
+    async def refuse(self, name: str, args: JsonText, why: str) -> JsonText:
+        raise ToolDenied(why)
 
     async def call(self, name: str, args: JsonText) -> JsonText:
         self.calls.append((name, args))
@@ -180,8 +192,13 @@ def test_of_a_long_result_a_model_sees_both_ends(result: str | Exception) -> Non
 
 def test_arguments_that_are_no_object_are_told_to_the_model() -> None:
     class Careless:
+        provider = name = "careless"
+
         def __init__(self) -> None:
             self.heard = list[str]()
+
+        def takes(self, mime_type: str) -> bool:
+            return True
 
         async def reply(self, turn: Turn, heard: Heard = unheard) -> Reply:
             self.heard.append(turn.messages[-1].text)

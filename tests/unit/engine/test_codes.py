@@ -45,7 +45,7 @@ def calls_of(folder: Path) -> Calls:
     async def trusted() -> bool:
         return False
 
-    async def no_model() -> None:
+    async def no_model(_: Agent) -> None:
         return None
 
     shell = Shell(bundle, False, trusted, asyncio.Semaphore(), Path("nowhere"))

@@ -1,0 +1,54 @@
+"""Who follows what happens in a conversation beside the spans of its calls (contract 7.2)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+from runtime_core.agents.turns import Usage
+from runtime_core.engine.gate import Order
+from runtime_core.hosts.base import NoteKind
+from runtime_core.wire.runs import SlotPath
+
+
+class Ears(Protocol):
+    """Told on the loop, while it happens; none of it may raise or wait. ``at`` is the slot of the call it is about,
+    under which its span stands."""
+
+    def heard(self, at: SlotPath, agent: str, kind: Literal["text", "reasoning"], piece: str) -> None:
+        """The specialist that the call at ``at`` sent says a piece of something."""
+        ...
+
+    def noted(self, at: SlotPath, kind: NoteKind, value: Any) -> None:
+        """What a tool logs (``log``, ``console``: contract 3.2), shows (``emit``), says to itself (``reasoning``),
+        is called from now on (``label``), and what is odd about what it does (``warning``, ``lossy``)."""
+        ...
+
+    def spent(self, usage: Usage) -> None:
+        """What one turn of a specialist's model took."""
+        ...
+
+    def became(self, at: SlotPath, run_id: str) -> None:
+        """The call at ``at`` goes on as a durable run; told before that run does anything."""
+        ...
+
+    def asked(self, order: Order, run_id: str) -> None:
+        """A person is asked whether the call at ``order.at`` may be made, by the run ``run_id`` (decision 20)."""
+        ...
+
+    def allowed(self, order: Order, run_id: str) -> None:
+        """Somebody allowed the call, which was made."""
+        ...
+
+
+class NoEars:
+    """Implements `Ears`: nobody follows."""
+
+    def heard(self, at: SlotPath, agent: str, kind: Literal["text", "reasoning"], piece: str) -> None: ...
+    def noted(self, at: SlotPath, kind: NoteKind, value: Any) -> None: ...
+    def spent(self, usage: Usage) -> None: ...
+    def became(self, at: SlotPath, run_id: str) -> None: ...
+    def asked(self, order: Order, run_id: str) -> None: ...
+    def allowed(self, order: Order, run_id: str) -> None: ...
+
+
+NO_EARS: Ears = NoEars()
