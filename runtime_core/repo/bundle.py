@@ -176,7 +176,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A knowledge document or an eval; ``name`` is the file name without its extension, ``title`` its first heading."""
+    """A knowledge document; ``name`` is the file name without its extension, ``title`` its first heading."""
 
     name: str
     title: str
@@ -257,6 +257,65 @@ class Automation:
     settings: Mapping[str, Any]
 
 
+AssertionKind = Literal[
+    "judged", "contains", "regex", "starts_with", "length_between", "max_latency", "max_turns", "tool_called"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """What an eval expects (contract 11.2). ``text`` is its line; ``judged`` by a model, which gets that line.
+
+    ``value``: the text or the name of the tool; of ``regex`` pattern and flags; of ``length_between`` the two numbers;
+    of ``max_latency`` seconds; of ``max_turns`` a number.
+    """
+
+    text: str
+    kind: AssertionKind
+    value: Any = None
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedAnswer:
+    """How an eval answers a question. ``asked``: a part of its words, or the name of the tool that asks; "" is any.
+
+    ``body`` is that of an answer (decision 3), None where nobody answers and the deadline passes.
+    """
+
+    asked: str
+    body: Mapping[str, Any] | None
+
+
+Situation = Literal["denied approval", "missing data", "child failure", "replay after a pause"]
+"""What a durable tool is put through before it goes live."""
+
+
+@dataclass(frozen=True, slots=True)
+class Eval:
+    """An eval (contract 11.1). ``name`` is the file name without its extension.
+
+    It asks an agent ``query``, or starts ``tool`` with ``input`` and puts it through ``situations``. ``script`` is the
+    file of a scripted model and ``attachments`` are files of the query, relative to the repository's root.
+    """
+
+    name: str
+    title: str
+    file: str
+    description: str = ""
+    app: str = ""
+    context: str = ""
+    query: str = ""
+    agent: str = "default"
+    tool: str = ""
+    input: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    situations: tuple[Situation, ...] = ()
+    answers: tuple[ScriptedAnswer, ...] = ()
+    attachments: tuple[str, ...] = ()
+    script: str = ""
+    assertions: tuple[Assertion, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Ignored:
     """A file or folder that is no item, and why."""
@@ -293,7 +352,7 @@ class Bundle:
     """MCP servers by name, those that cannot be used included; connections go before the manifest."""
     hooks: tuple[Hook, ...] = ()
     automations: Mapping[str, Automation] = field(default_factory=dict[str, Automation])
-    evals: Mapping[str, Document] = field(default_factory=dict[str, Document])
+    evals: Mapping[str, Eval] = field(default_factory=dict[str, Eval])
     unset: frozenset[str] = frozenset()
     """The NAMEs of ``env:NAME`` that had no value: with one, loading it again gives more."""
     packages: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from runtime_core.repo.bundle import Agent, Bundle, BundleError
 from runtime_core.repo.checks import Parts, check_names
 from runtime_core.repo.connections import Vetting, load_connections
 from runtime_core.repo.definitions import Described
+from runtime_core.repo.evals import load_evals
 from runtime_core.repo.hooks import load_hooks
 from runtime_core.repo.items import note_ignored
 from runtime_core.repo.links import check_links
@@ -106,14 +107,14 @@ def _load(root: Path, described: Described, known: Known, vetting: Vetting | Non
         waiting={name: why for name, why in parts.tools.passing.items() if name not in parts.tools.tools},
         passing=any(description.passing for description in described.values()),
         stores={name: store for name, store in parts.stores.items() if store is not None},
-        knowledge=read(lambda: load_documents(root, "knowledge", report), {}),
+        knowledge=read(lambda: load_documents(root, report), {}),
         skills=parts.skills,
         connections=parts.connections,
         servers=parts.servers,
         hooks=hooks,
         automations=read(lambda: load_automations(root, report), {}),
         packages=tuple(parts.tools.packages),
-        evals=read(lambda: load_documents(root, "evals", report), {}),
+        evals=read(lambda: load_evals(root, report), {}),
     )
 
 

@@ -1,4 +1,4 @@
-"""Documents that are written for models and people: knowledge, skills, evals and automations (contract 1.5 and 11)."""
+"""Documents that are written for models and people: knowledge, skills and automations (contract 1.5)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ _TRIGGER: Final = re.compile(r"\**Trigger:?\**:?\s*(.+)$", re.IGNORECASE)
 _SCHEDULE: Final = re.compile(r"\**Schedule:?\**:?\s*(.+)$", re.IGNORECASE)
 
 
-def load_documents(root: Path, kind: str, report: Report) -> Mapping[str, Document]:
-    """``kind`` is ``knowledge`` or ``evals``. One that cannot be read is left out with a warning."""
+def load_documents(root: Path, report: Report) -> Mapping[str, Document]:
+    """The knowledge; a document that cannot be read is left out with a warning."""
     found: dict[str, Document] = {}
-    for name, file in files_of_kind(root, kind, (".md",), report).items():
+    for name, file in files_of_kind(root, "knowledge", (".md",), report).items():
         text = read_text(root, file, PartReport(report, _LEFT_OUT))
         if text is not None:
-            title = _first_heading(text) or name
-            found[name] = Document(name, title.removeprefix("Eval:").strip() if kind == "evals" else title, file)
+            found[name] = Document(name, _first_heading(text) or name, file)
     return found
 
 

@@ -58,7 +58,7 @@ def test_automations_and_evals_are_listed(repository: Repository) -> None:
     repository.write(
         "automations/weekly.md", "# Automation: Weekly\nSchedule: 0 7 * * 1\n\n## Check\nLook.\n\n## More\nx\n"
     )
-    repository.write("evals/late.md", "# Eval: Late parcels\n\n## Query\nx\n")
+    repository.write("evals/late.md", "# Eval: Late parcels\n\n## Query\nx\n\n## Assertions\n- contains: p_77\n")
     bundle = load_bundle(repository.root)
     assert bundle.problems == ()
     assert bundle.automations["morning"].settings["schedule"] == "0 7 * * *"
