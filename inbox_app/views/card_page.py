@@ -15,11 +15,11 @@ from inbox_app.cards.payload_part import Payload
 from inbox_app.cards.registry import make_card
 from inbox_app.cards.votes_part import VotesPart
 from inbox_app.gateway.base import Json, Pause, Run
+from inbox_app.models.pause_facts import content
 from inbox_app.state.seen import Seen
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON, SPACE_1, SPACE_5, SPACE_6
 from inbox_app.views.divergence_part import WaysOn
-from inbox_app.views.pause_facts import content
 from inbox_app.views.run_acts import Acting
 from inbox_app.views.run_body import RunBody, WarningStrip
 from inbox_app.widgets.line_field import LineField

@@ -13,12 +13,12 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 from inbox_app.cards.base import Card
 from inbox_app.cards.decision_bar import DecisionBar
 from inbox_app.gateway.base import RunDetail
+from inbox_app.models.pause_facts import calls_of, outcomes_of_calls
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import EDGE
 from inbox_app.views.call_pane import CallPane
 from inbox_app.views.card_page import CardPage
 from inbox_app.views.decision_list import DecisionList
-from inbox_app.views.pause_facts import calls_of, outcomes_of_calls
 from inbox_app.views.payload_page import PayloadPage
 from inbox_app.views.request_head import RequestHead
 from inbox_app.widgets.empty_state import EmptyState

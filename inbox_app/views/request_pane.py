@@ -36,14 +36,14 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from inbox_app.cards import bar_states
+from inbox_app.cards.deadline import Deadline
 from inbox_app.commands.base import TabName
 from inbox_app.gateway.base import Call, Decision, Pause, RunDetail
+from inbox_app.models.pause_facts import call_id, content, size_of
 from inbox_app.state.drafts import Draft
 from inbox_app.state.outbox import Sending
 from inbox_app.theme.theme import Theme
 from inbox_app.views import run_states
-from inbox_app.views.deadline import Deadline
-from inbox_app.views.pause_facts import call_id, content, size_of
 from inbox_app.views.prepared import Prepared
 from inbox_app.views.request_frame import RequestFrame
 from inbox_app.views.run_acts import IDLE, Acting

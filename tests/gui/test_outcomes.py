@@ -10,11 +10,11 @@ from inbox_app.gateway.base import Batch, Decision
 from inbox_app.models import call_words
 from inbox_app.models.inbox_table import InboxTable
 from inbox_app.models.outcome_words import outcome
+from inbox_app.models.pause_facts import calls_of
 from inbox_app.state.requests import Requests
 from inbox_app.theme.theme import Theme
 from inbox_app.views.call_pane import CallPane
 from inbox_app.views.decision_list import DecisionList
-from inbox_app.views.pause_facts import calls_of
 from inbox_app.widgets.empty_state import IconBox
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.row_delegate import RowLook
