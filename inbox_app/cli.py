@@ -501,10 +501,19 @@ def _open_window(data: Path, agents: Sequence[Path], model: str | None, *, trust
     def gateway() -> Gateway:
         from inbox_app.desktop.secrets import Keychain
         from inbox_app.gateway.embedded import EmbeddedGateway
+        from inbox_app.state.memory import Memory
+        from inbox_app.state.repositories import opened
 
         roots = [path.expanduser().absolute() for path in agents]
-        settings, secrets = cli_session.settings(), Keychain()
-        return EmbeddedGateway(data, repositories=roots, model=model, settings=settings, trust=trust, secrets=secrets)
+        return EmbeddedGateway(
+            data,
+            repositories=roots,
+            remembered=[Path(path) for path in opened(Memory(data / "desk.db"))],
+            model=model,
+            settings=cli_session.settings(),
+            trust=trust,
+            secrets=Keychain(),
+        )
 
     return run_window(gateway, desk_file=data / "desk.db", settings_warnings=cli_session.settings_warnings)
 

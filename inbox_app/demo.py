@@ -12,6 +12,8 @@ from inbox_app.cli_session import DONE, command_line, has_display, log_to, say, 
 from inbox_app.desktop.paths import samples_folder
 from inbox_app.gateway.base import Gateway, GatewayError, Pause, PausePage, Start
 from inbox_app.gateway.embedded import EmbeddedGateway
+from inbox_app.state.memory import Memory
+from inbox_app.state.repositories import opened
 
 PICTURE: Final = "demo.png"
 
@@ -23,7 +25,8 @@ class DemoGateway(EmbeddedGateway):
         samples = samples_folder()
         self._starts = [_start(item, samples) for item in _manifest(samples / "demo.json")]
         repositories = sorted({Path(start.repository) for start in self._starts if start.repository is not None})
-        super().__init__(data, repositories=repositories)
+        remembered = [Path(path) for path in opened(Memory(data / "desk.db"))]
+        super().__init__(data, repositories=repositories, remembered=remembered)
         self._fresh = fresh
 
     async def open(self) -> None:

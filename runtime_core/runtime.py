@@ -22,6 +22,7 @@ from runtime_core.dispatch.lock import ExecutorLock
 from runtime_core.dispatch.upkeep import Upkeep
 from runtime_core.engine import outcomes
 from runtime_core.engine.attachments import check_attachments
+from runtime_core.engine.catalog import Catalog
 from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.dry_runs import DryRuns, ReplayVerdict
@@ -156,6 +157,7 @@ class Runtime:
             environment=self._secrets.get,
         )
         shelf = self._engine.shelf
+        self.catalog = Catalog(shelf, self._trust_of)
         self._reading = Reading(self._journal, shelf)
         self._dry_runs = DryRuns(
             self._journal,
@@ -221,26 +223,29 @@ class Runtime:
 
     async def add_repository(self, root: Path) -> Bundle:
         """Load a repository, or load it again if its files changed. Raises `BundleError`."""
-        return await self._engine.shelf.bundle(root)
+        bundle = await self._engine.shelf.bundle(root)
+        self.catalog.add(bundle.root)
+        return bundle
 
     async def trust(self, root: Path, *, who: str) -> Sequence[str]:
         """Let the code of a repository, as it is now, do what needs trust (decision 28); returns what that is.
 
         Raises `BundleError`.
         """
-        bundle, needed = await self._needs(root)
+        bundle = await self.add_repository(root)
+        needed, _ = await self._trust_of(bundle)
         if needed:
             await self._journal.trust(str(bundle.root), bundle.revision, dumps(needed), who)
         return needed
 
     async def trusted(self, root: Path) -> bool:
         """Whether a repository needs no trust, or has it for its code as it is now. Raises `BundleError`."""
-        bundle, needed = await self._needs(root)
-        return not needed or set(needed) <= {*await self._journal.trusted(str(bundle.root), bundle.revision)}
+        return (await self._trust_of(await self.add_repository(root)))[1]
 
-    async def _needs(self, root: Path) -> tuple[Bundle, Sequence[str]]:
-        bundle = await self.add_repository(root)
-        return bundle, await asyncio.to_thread(needs, bundle, local=self._settings.shell_exec)
+    async def _trust_of(self, bundle: Bundle) -> tuple[Sequence[str], bool]:
+        needed = await asyncio.to_thread(needs, bundle, local=self._settings.shell_exec)
+        agreed = await self._journal.trusted(str(bundle.root), bundle.revision) if needed else ()
+        return needed, set(needed) <= {*agreed}
 
     async def recover(self, wait_s: float = 30) -> int:
         """Resume the runs a dead process left and wait until they park or end; how many there were."""

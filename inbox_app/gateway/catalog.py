@@ -19,10 +19,12 @@ class AgentInfo:
 
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
-    """A tool of the repository. ``schema`` is the JSON Schema of its parameters.
+    """A tool of the repository. ``schema`` is the JSON Schema of its parameters, ``file`` where its handler stands.
 
-    ``invocable``: it has an ``invoke`` trigger, so the rules of the HTTP route let it start; ``guarded``: its exposure
-    asks for a person's consent when a model calls it.
+    ``invocable``: it has an ``invoke`` trigger and is durable, so the rules of the HTTP route let it start;
+    ``guarded``: its exposure asks for a person's consent when a model calls it. ``effect`` is ``read``, ``idempotent``
+    or ``once``; ``uses`` names the tools and, as ``agent:NAME``, the agents that it calls itself, ``reach`` those and
+    all that these get to.
     """
 
     name: str
@@ -32,6 +34,10 @@ class ToolInfo:
     durable: bool = False
     invocable: bool = False
     guarded: bool = False
+    effect: str = "once"
+    uses: Sequence[str] = ()
+    reach: Sequence[str] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,5 +73,17 @@ class Catalog(Protocol):
     """Every coroutine may raise `GatewayError`."""
 
     async def repositories(self) -> Sequence[Repository]:
-        """Those the runtime has open, and those it was to open and cannot use."""
+        """Those that were opened, as their files are now; also what cannot be used."""
+        ...
+
+    async def open_repository(self, path: str) -> Repository:
+        """Open one more; it is listed from now on, also with problems. Raises if the folder is no repository."""
+        ...
+
+    async def remove_repository(self, path: str) -> None:
+        """List it no longer. Runs of it that are going on keep their code."""
+        ...
+
+    async def trust(self, path: str) -> Sequence[str]:
+        """Trust the code of a repository as it is now (decision 28); returns what it may do then."""
         ...

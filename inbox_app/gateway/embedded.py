@@ -67,7 +67,8 @@ class EmbeddedGateway:
     ``execute`` as `Runtime`: True must be the executor, False never is, None is it if nobody else is. ``wait_s`` is
     how long an answer or a start waits for the run to end or park, in seconds; None waits as long as it takes.
     ``trust``: the code of ``repositories``, as it is when they are opened, may do what needs trust (decision 28).
-    ``secrets``: where ``env:NAME`` is looked up; None is the process environment.
+    ``secrets``: where ``env:NAME`` is looked up; None is the process environment. ``remembered``: repositories that
+    are opened as well, and listed with their problems where they cannot be.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class EmbeddedGateway:
         data: Path,
         *,
         repositories: Sequence[Path] = (),
+        remembered: Sequence[Path] = (),
         execute: bool | None = None,
         model: str | None = None,
         identity: str | None = None,
@@ -88,6 +90,7 @@ class EmbeddedGateway:
         self._settings = settings
         self._trust = trust
         self._repositories = tuple(repositories)
+        self._remembered = tuple(remembered)
         self._execute = execute
         self._model = model
         self._identity = identity or local_identity()
@@ -111,8 +114,10 @@ class EmbeddedGateway:
         return None
 
     @property
-    def catalog(self) -> Catalog | None:
-        return None
+    def catalog(self) -> Catalog:
+        from inbox_app.gateway.embedded_catalog import EmbeddedCatalog
+
+        return EmbeddedCatalog(self._call, lambda: self._open_runtime, self._identity, self._model)
 
     @property
     def evals(self) -> EvalGateway | None:
@@ -242,6 +247,9 @@ class EmbeddedGateway:
                 refused.append(error)
         if refused:
             raise bundle_error(refused)
+        for root in self._remembered:
+            runtime.catalog.add(root)
+        await runtime.catalog.listed()
 
     async def _trusted(self, root: Path) -> Sequence[str]:
         return await self._open_runtime.trust(root, who=self._identity)

@@ -49,24 +49,29 @@ class Shelf:
 
     async def bundle(self, root: Path) -> Bundle:
         """The newest revision of a repository. Raises `BundleError`."""
-        root = _absolute(root)
+        root = absolute(root)
         async with self._locks.setdefault(root, asyncio.Lock()):
             known = self._bundles.get(root)
-            stamp = await asyncio.to_thread(_stamp, root)
-            is_current = known is not None and stamp and stamp == self._stamps.get(root)
+            now = await asyncio.to_thread(stamp, root)
+            is_current = known is not None and now and now == self._stamps.get(root)
             if known is not None and is_current and not await self._definitions.has_values_for(known):
                 return known
             try:
                 bundle = await self._definitions.load(root)
             except BundleError as error:
                 raise (_with_old_runs(error, known) if known is not None else error) from None
-            self._stamps[root] = "" if bundle.passing else stamp
+            self._stamps[root] = "" if bundle.passing else now
             if known is not None and known.revision == bundle.revision:
                 bundle = replace(bundle, code=known.code)
             self._bundles[root] = bundle
             if known is not None and known.revision != bundle.revision:
                 await self._replaced(known)
             return bundle
+
+    def forget(self, root: Path) -> None:
+        """Have it open no longer, until it is asked for again."""
+        self._bundles.pop(absolute(root), None)
+        self._stamps.pop(absolute(root), None)
 
     async def tool(self, root: Path | None, name: str) -> tuple[Bundle, Tool]:
         """A tool as it is now, of one repository or (None) of the first open one that has it.
@@ -99,7 +104,7 @@ class Shelf:
 
         Raises `BundleError`, and `RuntimeFault` data_folder_unusable.
         """
-        root = _absolute(root)
+        root = absolute(root)
         for _ in range(ATTEMPTS):
             bundle = await self.bundle(root)
             if bundle.code is not None and bundle.code.is_dir():
@@ -126,7 +131,7 @@ class Shelf:
 
     async def stored(self, root: Path, revision: str) -> Bundle:
         """An older revision of a repository, which need not be there any more. Raises `BundleError`."""
-        root = _absolute(root)
+        root = absolute(root)
         code = await asyncio.to_thread(self.versions.find, revision)
         if code is None:
             raise _unusable(
@@ -158,20 +163,20 @@ class Shelf:
 
     async def newest(self, repo: str) -> str | None:
         """The revision of the files that are there, at most `LOOK_S` old; None if they cannot be read."""
-        looked, stamp, revision = self._newest.get(repo, (0.0, "", None))
+        looked, known, revision = self._newest.get(repo, (0.0, "", None))
         if time.monotonic() - looked > LOOK_S:
-            now = await asyncio.to_thread(_stamp, Path(repo))
-            if not now or now != stamp:
-                stamp, revision = now, await asyncio.to_thread(_revision, Path(repo))
-            self._newest[repo] = (time.monotonic(), stamp, revision)
+            now = await asyncio.to_thread(stamp, Path(repo))
+            if not now or now != known:
+                known, revision = now, await asyncio.to_thread(_revision, Path(repo))
+            self._newest[repo] = (time.monotonic(), known, revision)
         return revision
 
 
-def _absolute(root: Path) -> Path:
+def absolute(root: Path) -> Path:
     return root.absolute()
 
 
-def _stamp(root: Path) -> str:
+def stamp(root: Path) -> str:
     """Empty, which fits no load, when the files cannot be looked at (the loader says why) or have just been written."""
     try:
         return stamp_of(root, unsure_s=UNSURE_S)
