@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
+from runtime_core.wire.builds import Build, Switch
 from runtime_core.wire.chats import ChatCall, ChatEntry, ChatRow
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.memory import Note
@@ -298,6 +299,26 @@ class Journal(Protocol):
 
     async def delete_chat(self, session_id: str) -> bool:
         """With everything that was said in it; the runs that began in it stay."""
+        ...
+
+    async def save_build(self, build: Build) -> None:
+        """Keep a build as it is now, in place of what was kept of it."""
+        ...
+
+    async def build(self, name: str) -> Build | None:
+        """The build with this id, or the latest one that the platform calls so."""
+        ...
+
+    async def builds(self, repo: str | None, limit: int) -> Sequence[Build]:
+        """Of one repository or (None) of all, latest first."""
+        ...
+
+    async def switch(self, repo: str, tool: str, who: str, *, is_on: bool) -> None:
+        """Switch a built-in tool of a repository."""
+        ...
+
+    async def switches(self, repo: str) -> Sequence[Switch]:
+        """Those that somebody has touched; every other tool is on."""
         ...
 
     async def close(self) -> None: ...

@@ -401,8 +401,18 @@ def _fourth_format(db: Database) -> None:
         pk="id",
         not_null={"repo", "eval", "at", "passed", "body"},
     ).create_index(["repo", "eval", "id"])
+    # ``remote``: what the platform calls it.
     db.table("build").create(
-        {"id": str, "repo": str, "kind": str, "state": str, "started_at": float, "ended_at": float, "body": str},
+        {
+            "id": str,
+            "repo": str,
+            "kind": str,
+            "state": str,
+            "started_at": float,
+            "ended_at": float,
+            "remote": str,
+            "body": str,
+        },
         pk="id",
         not_null={"repo", "kind", "state", "started_at", "body"},
     ).create_index(["repo", "started_at"])

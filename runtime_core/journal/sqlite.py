@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from runtime_core.journal import answers, chats, documents, notes, queries, transactions, trust
+from runtime_core.journal import answers, builds, chats, documents, notes, queries, switches, transactions, trust
 from runtime_core.journal.base import Answer, Claim, Page, Recorded
 from runtime_core.journal.driver import (
     BUSY_MS,
@@ -26,6 +26,7 @@ from runtime_core.journal.folder import prepare
 from runtime_core.journal.retention import Housekeeping
 from runtime_core.journal.schema import migrate
 from runtime_core.journal.writer import Writer
+from runtime_core.wire.builds import Build, Switch
 from runtime_core.wire.chats import ChatCall, ChatEntry, ChatRow
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.memory import Note
@@ -247,6 +248,21 @@ class SqliteJournal:
 
     async def delete_chat(self, session_id: str) -> bool:
         return await self._writer.write(lambda db: chats.delete(db, session_id))
+
+    async def save_build(self, build: Build) -> None:
+        await self._writer.write(lambda db: builds.save(db, build))
+
+    async def build(self, name: str) -> Build | None:
+        return await self._readers.read(lambda db: builds.find(db, name))
+
+    async def builds(self, repo: str | None, limit: int) -> Sequence[Build]:
+        return await self._readers.read(lambda db: builds.latest(db, repo, limit))
+
+    async def switch(self, repo: str, tool: str, who: str, *, is_on: bool) -> None:
+        await self._writer.write(lambda db: switches.switch(db, repo, tool, who, is_on=is_on))
+
+    async def switches(self, repo: str) -> Sequence[Switch]:
+        return await self._readers.read(lambda db: switches.switches(db, repo))
 
     async def tidy(self, before: float | None) -> bool:
         return await self._writer.write(lambda db: self._housekeeping.step(db, before))
