@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from inbox_app.cli_session import DONE, REFUSED, Options, complain, is_output, say, say_json
 from inbox_app.gateway.base import GatewayError
@@ -15,6 +15,7 @@ from runtime_core.doctor.contents import first_problem
 from runtime_core.journal.exporting import Exported, export, whole_file
 from runtime_core.journal.folder import prepare
 from runtime_core.journal.importing import Imported, import_runs
+from runtime_core.journal.parts import HELD
 from runtime_core.wire.codes import RuntimeFault
 
 
@@ -35,8 +36,7 @@ def export_to(options: Options, target: Path, runs: Sequence[str]) -> int:
                 "runs": done.runs,
                 "unfinished": list(done.unfinished),
                 "damaged": list(done.damaged),
-                "documents": done.documents,
-                "notes": done.notes,
+                **_held(done),
                 "lost": list(done.lost),
             }
         )
@@ -79,15 +79,16 @@ def import_from(options: Options, source: Path) -> int:
                 "runs": done.runs,
                 "known": done.known,
                 "unfinished": list(done.unfinished),
-                "documents": done.documents,
+                **_held(done),
                 "kept": done.kept,
-                "notes": done.notes,
             }
         )
     else:
         known = f"; {_runs(done.known)} of the file {'was' if done.known == 1 else 'were'} there already"
         kept = f"; {_count(done.kept, 'document')} stayed as saved here, at the same time or later"
         say([f"{_what(done)} imported" + (known if done.known else "") + (kept if done.kept else "")])
+    if count := done.held.get("automation"):
+        complain(f"{_count(count, 'automation')} {'is' if count == 1 else 'are'} off here; see: automations list")
     if count := len(done.unfinished):
         complain(
             f"{_runs(count)} of them {_have(count)} not ended and {'goes' if count == 1 else 'go'} on here from now "
@@ -138,10 +139,30 @@ def _runs(count: int) -> str:
     return _count(count, "run")
 
 
+def _held(done: Exported | Imported) -> dict[str, int]:
+    """What was moved beside runs, without what belongs to something else."""
+    return {_plural(kind): done.held.get(kind, 0) for kind, part in HELD.items() if not part.owner}
+
+
 def _what(done: Exported | Imported) -> str:
-    held = [_count(count, what) for count, what in ((done.documents, "document"), (done.notes, "note")) if count]
+    held = [_count(count, word) for kind, word in _WORDS.items() if (count := done.held.get(kind))]
     return ", ".join([_runs(done.runs), *held])
 
 
+_WORDS: Final = {
+    "document": "document",
+    "note": "note",
+    "chat": "conversation",
+    "automation": "automation",
+    "eval_result": "eval result",
+    "build": "build",
+    "tool_switch": "tool switch",
+}
+
+
 def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return f"{count} {what if count == 1 else _plural(what)}"
+
+
+def _plural(what: str) -> str:
+    return f"{what}es" if what.endswith("ch") else f"{what}s"

@@ -12,7 +12,8 @@ from runtime_core.doctor.findings import Finding, counted, ok, problem, some, wa
 from runtime_core.journal.documents import misplaced
 from runtime_core.journal.driver import Connection, pragma
 from runtime_core.journal.formats import BLOB_COLUMNS, FORMAT
-from runtime_core.journal.portable import HELD, PARTS, problem_of
+from runtime_core.journal.parts import HELD, PARTS
+from runtime_core.journal.portable import problem_of
 from runtime_core.journal.retention import is_named
 from runtime_core.journal.rows import large as large_value
 from runtime_core.journal.schema import fresh
@@ -25,7 +26,6 @@ RESTORE: Final = (
     "--run ID FILE, and import them into a new folder."
 )
 _CANCEL: Final = "Cancel the run, or restore a copy of the folder."
-_WHOSE: Final = {"run": "id", "vote": "question_id", "document": "store || '/' || key", "note": "id"}
 _SLOT: Final = "CASE path WHEN '' THEN '' ELSE path || '/' END || n"
 
 
@@ -53,10 +53,9 @@ def _wrong_rows(db: Connection) -> Iterator[str]:
     factory, db.text_factory = db.text_factory, bytes  # the driver reads no row with text that is not UTF-8
     try:
         for kind, part in {**PARTS, **HELD}.items():
-            whose = _WHOSE.get(kind, "run_id")
             large = {column for table, column in BLOB_COLUMNS if table == part.table}
             typed = [f"typeof({column}) = 'blob'" for column in part.columns]
-            columns = ", ".join((whose, *part.columns, *typed))
+            columns = ", ".join((part.whose, *part.columns, *typed))
             found = db.execute(f"SELECT {columns} FROM main.{part.table} {part.joined}")
             count = len(part.columns)
             for owner, *values in found:
@@ -245,6 +244,24 @@ def _without_caller(db: Connection) -> Iterator[tuple[str, str]]:
             yield run_id, path
 
 
+def automations(db: Connection) -> Iterator[Finding]:
+    """What is on and has a schedule is due some time; what has not ended is of an automation's latest start."""
+    idle = [
+        row[0]
+        for row in db.execute(
+            "SELECT name FROM automation WHERE enabled AND next_at IS NULL AND typeof(body) = 'text' "
+            "AND json_valid(body) AND coalesce(body ->> '$.schedule.cron', body ->> '$.schedule.every') IS NOT NULL "
+            "ORDER BY name"
+        )
+    ]
+    if idle:
+        yield problem(
+            "automation-never-due",
+            f"Automations are on, and their next time is missing: {some(idle)}.",
+            "Switch them off and on again: operator-inbox automations disable ID, then enable ID.",
+        )
+
+
 def newer_runs(db: Connection) -> Iterator[Finding]:
     newer = [row[0] for row in db.execute("SELECT id FROM durable_run WHERE journal_format > ?", (JOURNAL_FORMAT,))]
     if newer:
@@ -270,12 +287,16 @@ def room(db: Connection) -> Iterator[Finding]:
 def summary(db: Connection) -> Iterator[Finding]:
     runs, unfinished = db.execute("SELECT count(*), coalesce(sum(finished_at IS NULL), 0) FROM durable_run").fetchone()
     waiting = db.execute("SELECT count(*) FROM durable_question WHERE outcome IS NULL").fetchone()[0]
-    documents = db.execute("SELECT count(*) FROM store_document").fetchone()[0]
-    held = f"; {counted(documents, 'document')}" if documents else ""
-    yield ok(
-        "contents",
-        f"{counted(runs, 'run')}, {unfinished} of them not ended; {counted(waiting, 'open question')}{held}.",
-    )
+    rest = [
+        counted(count, what)
+        for what, table in _COUNTED.items()
+        if (count := db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+    ]
+    told = [f"{counted(runs, 'run')}, {unfinished} of them not ended", counted(waiting, "open question"), *rest]
+    yield ok("contents", f"{'; '.join(told)}.")
+
+
+_COUNTED: Final = {"document": "store_document", "conversation": "chat_session", "automation": "automation"}
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -288,6 +309,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     questions,
     standing,
     calls,
+    automations,
     newer_runs,
     room,
     summary,

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
+from runtime_core.wire.automations import AutomationRow, AutomationStart, Firing, FiringState
 from runtime_core.wire.builds import Build, Switch
 from runtime_core.wire.chats import ChatCall, ChatEntry, ChatRow
+from runtime_core.wire.evals import EvalRow
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.memory import Note
 from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span, Standing
@@ -319,6 +321,65 @@ class Journal(Protocol):
 
     async def switches(self, repo: str) -> Sequence[Switch]:
         """Those that somebody has touched; every other tool is on."""
+        ...
+
+    async def add_eval_result(self, row: EvalRow) -> int:
+        """Keep how an eval went; the number of the result. Only the latest of each eval are kept."""
+        ...
+
+    async def eval_results(self, repo: str, name: str, limit: int) -> Sequence[EvalRow]:
+        """Of one eval, latest first."""
+        ...
+
+    async def latest_eval_results(self, repo: str) -> Sequence[EvalRow]:
+        """The last one of each eval of a repository."""
+        ...
+
+    async def put_automation(self, row: AutomationRow) -> None:
+        """Store an automation, in place of the one with its id."""
+        ...
+
+    async def remove_automation(self, automation_id: str) -> bool:
+        """With its history; False if there is no such automation."""
+        ...
+
+    async def automation(self, automation_id: str) -> AutomationRow | None: ...
+    async def automations(self, repo: str | None = None) -> Sequence[AutomationRow]:
+        """Of one repository or (None) of all, by name."""
+        ...
+
+    async def due_automations(self, now: float) -> Sequence[AutomationRow]:
+        """What is on and due, earliest first."""
+        ...
+
+    async def next_automation(self) -> float | None:
+        """When the next one is due."""
+        ...
+
+    async def start_automation(self, start: AutomationStart) -> Firing | None:
+        """Note a start, before anything is started, with the run that it creates; see `AutomationStart`."""
+        ...
+
+    async def automation_began(self, firing_id: int, session_id: str) -> None:
+        """Note the conversation that a start began."""
+        ...
+
+    async def end_automation(
+        self, firing_id: int, state: FiringState, at: float, error: str | None = None, session_id: str | None = None
+    ) -> bool:
+        """Note how a start ended; False if that was noted before."""
+        ...
+
+    async def open_firings(self, *, ended: bool = False) -> Sequence[Firing]:
+        """Starts that have not ended, oldest first; ``ended``: only those whose durable run has."""
+        ...
+
+    async def firings(self, automation_id: str, limit: int) -> Sequence[Firing]:
+        """The history of an automation, the latest start first."""
+        ...
+
+    async def latest_firings(self) -> Mapping[str, Firing]:
+        """The last start of each automation, one that was not skipped if there is one."""
         ...
 
     async def close(self) -> None: ...

@@ -15,7 +15,8 @@ from typing import IO
 from runtime_core.journal.driver import Connection, DriverError, fault
 from runtime_core.journal.formats import FORMAT
 from runtime_core.journal.look import look
-from runtime_core.journal.portable import HELD, end, header, held_lines, lines_of
+from runtime_core.journal.parts import HELD
+from runtime_core.journal.portable import end, header, held_lines, lines_of
 from runtime_core.journal.queries import sound_run
 from runtime_core.journal.sqlite import open_file
 from runtime_core.wire.codes import RuntimeFault
@@ -26,14 +27,13 @@ from runtime_core.wire.runs import iso
 class Exported:
     """How many ``runs`` were written, which of them have not ended, and why others were left out, by their id.
 
-    ``documents`` and ``notes`` were written as well; ``lost`` are those that could not be read.
+    ``held``: what else was written, counted by kind; ``lost`` is what of it could not be read.
     """
 
     runs: int
     unfinished: Sequence[str]
     damaged: Mapping[str, str]
-    documents: int = 0
-    notes: int = 0
+    held: Mapping[str, int]
     lost: Sequence[str] = ()
 
 
@@ -79,14 +79,14 @@ def _write(db: Connection, runs: Sequence[str], version: str, write: Callable[[s
     held = Counter[str]()
     lost: list[str] = []
     for kind in () if runs else HELD:
-        for name, line in held_lines(db, kind):
+        for name, line in held_lines(db, kind, lost):
             if line is None:
                 lost.append(name)
             else:
                 write(line + "\n")
                 held[kind] += 1
     write(end(count, lines + held.total()) + "\n")
-    return Exported(count, unfinished, damaged, held["document"], held["note"], lost)
+    return Exported(count, unfinished, damaged, held, lost)
 
 
 def _is_unfinished(db: Connection, run_id: str) -> bool:

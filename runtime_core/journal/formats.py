@@ -364,6 +364,7 @@ def _fourth_format(db: Database) -> None:
         foreign_keys=[("session_id", "chat_session", "id")],
     )
     # ``body``: target, schedule, time zone, label and input as one object; ``origin``: file, or a person's.
+    # ``next_at``: the next time it is due; null for one that is off, or that no time starts.
     db.table("automation").create(
         {
             "id": str,
@@ -379,11 +380,12 @@ def _fourth_format(db: Database) -> None:
         },
         pk="id",
         not_null={"repo", "name", "origin", "body", "enabled", "created_by", "created_at", "updated_at"},
-    ).create_index(["repo", "name"], unique=True)
+    ).create_index(["repo", "origin", "name"], unique=True)
     db.table("automation_run").create(
         {
             "id": int,
             "automation_id": str,
+            "source": str,
             "due_at": float,
             "started_at": float,
             "ended_at": float,
@@ -393,7 +395,7 @@ def _fourth_format(db: Database) -> None:
             "error": str,
         },
         pk="id",
-        not_null={"automation_id", "due_at", "started_at", "late", "state"},
+        not_null={"automation_id", "source", "due_at", "started_at", "late", "state"},
         foreign_keys=[("automation_id", "automation", "id")],
     ).create_index(["automation_id", "id"])
     db.table("eval_result").create(
@@ -426,6 +428,7 @@ def _fourth_format(db: Database) -> None:
 
 
 _FOURTH_BLOB_COLUMNS: Final = (
+    ("automation", "body"),
     ("chat_message", "body"),
     ("chat_span", "input"),
     ("chat_span", "output"),
@@ -435,6 +438,8 @@ _FOURTH_BLOB_COLUMNS: Final = (
 
 _FOURTH_STATEMENTS: Final = (
     "CREATE INDEX automation_due ON automation(next_at) WHERE enabled AND next_at IS NOT NULL",
+    "CREATE UNIQUE INDEX automation_run_due ON automation_run(automation_id, due_at) WHERE source = 'schedule'",
+    "CREATE INDEX automation_run_open ON automation_run(automation_id) WHERE ended_at IS NULL",
     *(
         f"CREATE INDEX {table}_{column}_blob ON {table}({column}) WHERE typeof({column}) = 'blob'"
         for table, column in _FOURTH_BLOB_COLUMNS

@@ -1,4 +1,4 @@
-"""Taking runs, documents and notes in from JSON Lines: all or none, beside whoever else uses the journal.
+"""Taking runs, and what belongs to none, in from JSON Lines: all or none, beside whoever else uses the journal.
 
 Every line is judged and put into a journal of its own first, so that the lock of the real one is held only while the
 rows are copied.
@@ -17,7 +17,9 @@ from typing import IO, Any, Final
 
 from runtime_core.journal import documents
 from runtime_core.journal.driver import Connection, DriverError, IntegrityError, connect, fault, rollback
-from runtime_core.journal.portable import FORMAT, HELD, PARTS, lines_of, problem_of
+from runtime_core.journal.formats import BLOB_COLUMNS
+from runtime_core.journal.parts import HELD, PARTS
+from runtime_core.journal.portable import FORMAT, lines_of, problem_of
 from runtime_core.journal.rows import keep
 from runtime_core.journal.schema import migrate
 from runtime_core.journal.sqlite import open_file
@@ -27,23 +29,23 @@ from runtime_core.wire.json import JsonError, JsonValue, loads
 from runtime_core.wire.stores import Partition, StoredDocument
 
 LINE_LIMIT: Final = 256 * 1024 * 1024
-_JSON_COLUMNS: Final = frozenset({"params", "context", "result", "error", "value", "spec", "answer", "edits"})
+_LARGE: Final = frozenset(BLOB_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
     """``runs`` were taken in, ``known`` were there already, with the same content.
 
-    ``unfinished``: the ids of those that were taken in and have not ended. ``documents`` and ``notes`` were taken in;
-    ``kept`` documents were not, because the one that is here was saved later, or is the same.
+    ``unfinished``: the ids of those that were taken in and have not ended. ``held``: what else was taken in, counted by
+    kind; ``kept`` documents were not, because the one that is here was saved later, or is the same. Automations that
+    were taken in are off.
     """
 
     runs: int
     known: int
-    unfinished: Sequence[str] = ()
-    documents: int = 0
-    kept: int = 0
-    notes: int = 0
+    unfinished: Sequence[str]
+    held: Mapping[str, int]
+    kept: int
 
 
 Judge = Callable[[Connection], str | None]
@@ -108,7 +110,7 @@ def _stage(db: Connection, source: IO[bytes], name: str) -> None:
         if kind == "run":
             run_id = fields["id"]
             runs += 1
-        elif fields.get("run_id", run_id) != run_id:
+        elif kind in PARTS and fields.get("run_id", run_id) != run_id:
             raise _bad(name, number, f"run_id is {fields['run_id']}, but the lines before it are those of {run_id}")
         try:
             _insert(db, kind, fields)
@@ -162,11 +164,11 @@ def _insert(db: Connection, kind: str, fields: Mapping[str, Any]) -> None:
     if kind == "document":
         _insert_document(db, fields)
         return
-    row = {name: _stored(db, name, value) for name, value in fields.items()}
+    table = (PARTS.get(kind) or HELD[kind]).table
+    row = {name: _stored(db, table, name, value) for name, value in fields.items()}
     if row.get("status") == "running":
         row["status"] = "runnable"
     marks = ", ".join("?" * len(row))
-    table = (PARTS.get(kind) or HELD[kind]).table
     db.execute(f"INSERT INTO {table}({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
 
 
@@ -177,8 +179,8 @@ def _insert_document(db: Connection, fields: Mapping[str, Any]) -> None:
     documents.put(db, documents.part_of(db, place), document, ())
 
 
-def _stored(db: Connection, column: str, value: Any) -> Any:
-    if column in _JSON_COLUMNS:
+def _stored(db: Connection, table: str, column: str, value: Any) -> Any:
+    if (table, column) in _LARGE:
         return keep(db, value)
     return float(value) if isinstance(value, float) else value
 
@@ -220,14 +222,67 @@ def _take_in(db: Connection, name: str, known: int) -> Imported:
         db.execute(_TELL, {"now": time.time()})
         db.execute("DELETE FROM main.durable_event WHERE id <= (SELECT max(id) FROM durable_event) - ?", (KEPT_EVENTS,))
         stored, kept = documents.take_over(db)
-        notes = db.execute("INSERT OR IGNORE INTO main.memory_note SELECT * FROM new.memory_note").rowcount
+        held = {"document": stored, **{kind: _take_held(db, kind) for kind in _NOT_THERE}}
         db.execute("COMMIT")
     except IntegrityError as error:
         rollback(db)
         raise RuntimeFault(
             "VALIDATION_ERROR", f"{name} does not fit what is in this data folder ({error}). Nothing was imported."
         ) from error
-    return Imported(len(taken), known, [run_id for run_id, is_open in taken if is_open], stored, kept, notes)
+    return Imported(len(taken), known, [run_id for run_id, is_open in taken if is_open], held, kept)
+
+
+def _take_held(db: Connection, kind: str) -> int:
+    """Take in what is not there, or only in an older state; returns how many there were."""
+    part = HELD[kind]
+    columns = ", ".join(part.columns)
+    values = columns.replace("enabled", "0")
+    db.execute(f"DROP TABLE IF EXISTS temp.taken_{kind}")
+    db.execute(f"CREATE TEMP TABLE taken_{kind} AS SELECT rowid AS at FROM new.{part.table} AS new {_NOT_THERE[kind]}")
+    for statement in _REPLACING.get(kind, ()):
+        db.execute(statement)
+    taken = f"rowid IN (SELECT at FROM taken_{kind}) ORDER BY rowid"
+    db.execute(f"INSERT INTO main.{part.table}({columns}) SELECT {values} FROM new.{part.table} WHERE {taken}")
+    return db.execute(f"SELECT count(*) FROM taken_{kind}").fetchone()[0]
+
+
+def _missing(table: str, *key: str, later: str = "") -> str:
+    same = " AND ".join(f"here.{column} = new.{column}" for column in key)
+    still = f" AND here.{later} >= new.{later}" if later else ""
+    return f"WHERE NOT EXISTS (SELECT 1 FROM main.{table} AS here WHERE {same}{still})"
+
+
+def _owned(owner: str, table: str, column: str) -> str:
+    return f"WHERE {column} IN (SELECT id FROM new.{table} WHERE rowid IN (SELECT at FROM taken_{owner}))"
+
+
+_NOT_THERE: Final = {
+    "note": _missing("memory_note", "id"),
+    "chat": _missing("chat_session", "id", later="updated_at"),
+    "chat_message": _owned("chat", "chat_session", "session_id"),
+    "chat_span": _owned("chat", "chat_session", "session_id"),
+    "automation": "WHERE NOT EXISTS (SELECT 1 FROM main.automation AS here "
+    "WHERE here.id = new.id OR (here.repo, here.origin, here.name) = (new.repo, new.origin, new.name))",
+    "automation_run": _owned("automation", "automation", "automation_id"),
+    "eval_result": _missing("eval_result", "repo", "eval", "at"),
+    "build": _missing("build", "id"),
+    "tool_switch": _missing("tool_switch", "repo", "tool", later="at"),
+}
+"""Which rows are taken in: a conversation or a switch that was changed here later stays, as does what does not change,
+and with its owner what belongs to it."""
+
+_OLD_CHATS: Final = "(SELECT id FROM new.chat_session WHERE rowid IN (SELECT at FROM taken_chat))"
+_REPLACING: Final = {
+    "chat": (
+        f"DELETE FROM main.chat_message WHERE session_id IN {_OLD_CHATS}",
+        f"DELETE FROM main.chat_span WHERE session_id IN {_OLD_CHATS}",
+        f"DELETE FROM main.chat_session WHERE id IN {_OLD_CHATS}",
+    ),
+    "tool_switch": (
+        "DELETE FROM main.tool_switch WHERE (repo, tool) IN "
+        "(SELECT repo, tool FROM new.tool_switch WHERE rowid IN (SELECT at FROM taken_tool_switch))",
+    ),
+}
 
 
 _OF_TAKEN: Final = {

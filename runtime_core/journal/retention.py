@@ -1,7 +1,8 @@
 """Housekeeping of the journal in pieces so small that no answer waits for one (engines.md 4.7).
 
 Ended runs keep their row, with input and result, and lose everything else after a time; runs that have not ended lose
-nothing, ever. Large values that nobody names any more go, and the file gives back the room.
+nothing, ever. Conversations stay until somebody deletes them; of what repeats itself (`LATEST_OF`) the latest stay.
+Large values that nobody names any more go, and the file gives back the room.
 """
 
 from __future__ import annotations
@@ -30,6 +31,12 @@ _TAKEN: Final = (
     ("durable_warning", "run_id = :run"),
     ("durable_entry", "run_id = :run"),
 )
+LATEST_OF: Final = (
+    ("automation_run", "automation_id", "id", 1000),
+    ("build", "repo", "started_at", 100),
+)
+"""Tables of which so many rows stay for each value of some columns, the last ones in the order of another."""
+
 _ENDED: Final = ", ".join(f"'{status}'" for status in sorted(FINISHED))
 
 _IS_NAMED: Final = " OR ".join(
@@ -50,7 +57,7 @@ class Housekeeping:
 
         Runs that ended ``before`` (seconds since the epoch; None: none) lose their journals.
         """
-        if _take_away(db) or (before is not None and _begin(db, before)):
+        if _take_away(db) or _trim(db) or (before is not None and _begin(db, before)):
             return True
         if not self._swept:
             self._sweep(db)
@@ -114,6 +121,16 @@ def _take_away(db: Connection) -> bool:
                 return True
         db.execute("DELETE FROM durable_pruning WHERE run_id = ?", (run_id,))
     return bool(runs)
+
+
+def _trim(db: Connection) -> bool:
+    """Delete the next rows that later ones have pushed out."""
+    for table, whose, order, kept in LATEST_OF:
+        place = f"row_number() OVER (PARTITION BY {whose} ORDER BY {order} DESC) AS place"
+        pushed_out = f"SELECT at FROM (SELECT rowid AS at, {place} FROM {table}) WHERE place > ? LIMIT ?"
+        if db.execute(f"DELETE FROM {table} WHERE rowid IN ({pushed_out})", (kept, ROWS)).rowcount:
+            return True
+    return False
 
 
 def _forget_trust(db: Connection, before: float) -> None:

@@ -11,7 +11,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from runtime_core.journal import answers, builds, chats, documents, notes, queries, switches, transactions, trust
+from runtime_core.journal import (
+    answers,
+    automations,
+    builds,
+    chats,
+    documents,
+    evals,
+    notes,
+    queries,
+    switches,
+    transactions,
+    trust,
+)
 from runtime_core.journal.base import Answer, Claim, Page, Recorded
 from runtime_core.journal.driver import (
     BUSY_MS,
@@ -26,8 +38,10 @@ from runtime_core.journal.folder import prepare
 from runtime_core.journal.retention import Housekeeping
 from runtime_core.journal.schema import migrate
 from runtime_core.journal.writer import Writer
+from runtime_core.wire.automations import AutomationRow, AutomationStart, Firing, FiringState
 from runtime_core.wire.builds import Build, Switch
 from runtime_core.wire.chats import ChatCall, ChatEntry, ChatRow
+from runtime_core.wire.evals import EvalRow
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.memory import Note
 from runtime_core.wire.runs import Entry, Event, LegRow, PauseRow, RunRow, RunStatus, RunWarning, Span, Standing
@@ -263,6 +277,53 @@ class SqliteJournal:
 
     async def switches(self, repo: str) -> Sequence[Switch]:
         return await self._readers.read(lambda db: switches.switches(db, repo))
+
+    async def add_eval_result(self, row: EvalRow) -> int:
+        return await self._writer.write(lambda db: evals.add(db, row))
+
+    async def eval_results(self, repo: str, name: str, limit: int) -> Sequence[EvalRow]:
+        return await self._readers.read(lambda db: evals.of_eval(db, repo, name, limit))
+
+    async def latest_eval_results(self, repo: str) -> Sequence[EvalRow]:
+        return await self._readers.read(lambda db: evals.latest(db, repo))
+
+    async def put_automation(self, row: AutomationRow) -> None:
+        await self._writer.write(lambda db: automations.put(db, row))
+
+    async def remove_automation(self, automation_id: str) -> bool:
+        return await self._writer.write(lambda db: automations.remove(db, automation_id))
+
+    async def automation(self, automation_id: str) -> AutomationRow | None:
+        return await self._readers.read(lambda db: automations.find(db, automation_id))
+
+    async def automations(self, repo: str | None = None) -> Sequence[AutomationRow]:
+        return await self._readers.read(lambda db: automations.those_of(db, repo))
+
+    async def due_automations(self, now: float) -> Sequence[AutomationRow]:
+        return await self._readers.read(lambda db: automations.due(db, now))
+
+    async def next_automation(self) -> float | None:
+        return await self._readers.read(automations.next_due)
+
+    async def start_automation(self, start: AutomationStart) -> Firing | None:
+        return await self._writer.write(lambda db: automations.start(db, start))
+
+    async def automation_began(self, firing_id: int, session_id: str) -> None:
+        await self._writer.write(lambda db: automations.began(db, firing_id, session_id))
+
+    async def end_automation(
+        self, firing_id: int, state: FiringState, at: float, error: str | None = None, session_id: str | None = None
+    ) -> bool:
+        return await self._writer.write(lambda db: automations.end(db, firing_id, state, at, error, session_id))
+
+    async def open_firings(self, *, ended: bool = False) -> Sequence[Firing]:
+        return await self._readers.read(lambda db: automations.open_firings(db, ended=ended))
+
+    async def firings(self, automation_id: str, limit: int) -> Sequence[Firing]:
+        return await self._readers.read(lambda db: automations.history(db, automation_id, limit))
+
+    async def latest_firings(self) -> Mapping[str, Firing]:
+        return await self._readers.read(automations.latest)
 
     async def tidy(self, before: float | None) -> bool:
         return await self._writer.write(lambda db: self._housekeeping.step(db, before))

@@ -564,7 +564,7 @@ class SqliteMachine(Machine):
         for expected in ((len(self.models), 0), (0, len(self.models))):
             done = import_runs(self.place / "runtime.db", io.BytesIO(source), "runs.jsonl", lambda _: None)
             assert (done.runs, done.known) == expected
-            assert done.documents + done.kept == len(self.documents)
+            assert done.held["document"] + done.kept == len(self.documents)
         for model in self.models.values():
             model.status = "runnable" if model.status == "running" else model.status
         self.events = 0

@@ -176,7 +176,7 @@ Damage = tuple[str, str, str]
         ("DROP INDEX durable_question_open", "schema-damaged", "lacks index durable_question_open"),
         ("ALTER TABLE durable_run DROP COLUMN seed", "schema-damaged", "lacks durable_run.seed"),
         ("ALTER TABLE durable_run RENAME COLUMN seed TO seat", "schema-damaged", "lacks durable_run.seed"),
-        ("PRAGMA user_version = 1", "schema-damaged", "says that it has format 1, but holds durable_leg.at, "),
+        ("PRAGMA user_version = 1", "schema-damaged", "says that it has format 1, but holds "),
         ("PRAGMA user_version = 99", "newer-format", "format 99, made by a newer version"),
     ],
 )

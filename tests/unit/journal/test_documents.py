@@ -227,10 +227,10 @@ def test_documents_and_notes_travel(tmp_path: Path) -> None:
     here.mkdir()
     play(here, furnished)
     taken = take(there, file_of(here))
-    assert (taken.documents, taken.kept, taken.notes) == (3, 0, 1)
+    assert (taken.held["document"], taken.kept, taken.held["note"]) == (3, 0, 1)
     assert lines(there) == lines(here)
     taken = take(there, file_of(here))
-    assert (taken.documents, taken.kept, taken.notes) == (0, 3, 0)
+    assert (taken.held["document"], taken.kept, taken.held["note"]) == (0, 3, 0)
     assert lines(there) == lines(here)
     assert not damage(there)
 
@@ -240,7 +240,7 @@ def test_of_two_documents_with_one_key_the_one_saved_later_stays(tmp_path: Path)
     old.mkdir()
     play(old, furnished)
     before = file_of(old)
-    assert take(new, before).documents == 3
+    assert take(new, before).held["document"] == 3
 
     async def change(journal: SqliteJournal) -> None:
         await found(journal, {"carrier": "road"}, "carrier")
@@ -252,10 +252,10 @@ def test_of_two_documents_with_one_key_the_one_saved_later_stays(tmp_path: Path)
         assert (await journal.document_counts("/repo", ""))["parcels"] == 3
 
     play(new, change)
-    assert take(new, before).documents == 0
+    assert take(new, before).held["document"] == 0
     play(new, look)
     taken = take(old, file_of(new))
-    assert (taken.documents, taken.kept) == (2, 2)
+    assert (taken.held["document"], taken.kept) == (2, 2)
     play(old, look)
     assert not damage(old)
 
@@ -291,7 +291,7 @@ def test_a_file_of_the_first_format_is_still_taken_in(tmp_path: Path) -> None:
         await journal.create_run(run_row())
 
     play(tmp_path, story)
-    content = file_of(tmp_path).replace(b'"format":2', b'"format":1')
+    content = file_of(tmp_path).replace(b'"format":3', b'"format":1')
     assert take(tmp_path / "there", content).runs == 1
 
 
@@ -299,7 +299,7 @@ def test_a_damaged_document_is_left_out_of_an_export_and_named(tmp_path: Path) -
     play(tmp_path, furnished)
     spoil(tmp_path, "UPDATE durable_blob SET bytes = x'00'")
     done = export(tmp_path / "runtime.db", [], "1", lambda _: None)
-    assert (done.documents, done.lost) == (2, ['document "a" of store parcels'])
+    assert (done.held["document"], done.lost) == (2, ['document "a" of store parcels'])
 
 
 # Examining -----------------------------------------------------------------------------------------------------------

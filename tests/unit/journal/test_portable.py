@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,12 @@ from runtime_core.journal.driver import Connection
 from runtime_core.journal.exporting import export, whole_file
 from runtime_core.journal.formats import FORMAT
 from runtime_core.journal.importing import Imported, Judge, import_runs
-from runtime_core.journal.portable import PARTS
+from runtime_core.journal.parts import HELD, PARTS
+from runtime_core.journal.schema import fresh
 from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.wire.chats import ChatEntry
 from runtime_core.wire.codes import RuntimeFault
+from tests.fixtures.golden.make import tell_of_the_rest
 from tests.unit.journal.stories import answered, claimed, parked, play, run_row, step
 from tests.unit.journal.test_retention import GOLDEN, SHAPES, ended, in_shape, large, tidied
 
@@ -32,7 +36,7 @@ def lines(folder: Path, *runs: str) -> list[str]:
     """The export of a folder, without its header, which has a time."""
     out: list[str] = []
     export(folder / "runtime.db", runs, "1.0", out.append)
-    assert json.loads(out[0])["format"] == 2
+    assert json.loads(out[0])["format"] == 3
     return out[1:]
 
 
@@ -89,7 +93,7 @@ def test_files_of_every_format_travel(golden: Path, tmp_path: Path) -> None:
     shutil.copy(golden, tmp_path / "runtime.db")
     content = file_of(tmp_path)
     assert take(tmp_path / "there", content).runs == 4
-    assert lines(tmp_path / "there") == lines(tmp_path)
+    assert lines(tmp_path / "there") == switched_off(lines(tmp_path))
 
     async def go_on(journal: SqliteJournal) -> None:
         assert (await journal.pending(10, None)).total == 3
@@ -102,14 +106,93 @@ def test_files_of_every_format_travel(golden: Path, tmp_path: Path) -> None:
     play(tmp_path / "there", go_on)
 
 
-def test_every_column_travels() -> None:
-    """Except for who executes, and what only counts inside of one file."""
-    db = sqlite3.connect(GOLDEN / f"v{FORMAT}.db")
-    for kind, part in PARTS.items():
-        columns = {row[1] for row in db.execute(f"PRAGMA table_info({part.table})")}
-        left = {"run": {"lease_owner"}, "entry": {"id"}}.get(kind, set())
-        assert set(part.columns) == columns - left
+def switched_off(content: Sequence[str]) -> list[str]:
+    """Automations are off where they arrive."""
+    return [line.replace('"enabled":1', '"enabled":0') if '"type":"automation"' in line else line for line in content]
+
+
+async def rest(journal: SqliteJournal) -> None:
+    await tell_of_the_rest(journal, '"' + "x" * 70_000 + '"')
+
+
+def test_what_belongs_to_no_run_travels(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    play(here, rest)
+    kinds = ("chat", "chat_message", "chat_span", "automation", "automation_run", "eval_result", "build", "tool_switch")
+    taken = take(there, file_of(here))
+    assert {kind: taken.held[kind] for kind in kinds} == {**dict.fromkeys(kinds, 1), "chat_message": 2}
+    assert lines(there) == switched_off(lines(here))
+    taken = take(there, file_of(here))
+    assert not any(taken.held.values())
+    assert lines(there) == switched_off(lines(here))
+
+
+def test_of_two_states_of_a_conversation_the_later_one_stays(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    play(here, rest)
+    early = file_of(here)
+    take(there, early)
+
+    async def go_on(journal: SqliteJournal) -> None:
+        row = (await journal.chats("chat", 1, None)).items[0]
+        await journal.record_chat(
+            replace(row, updated_at=9.0), [ChatEntry(2, "user", '{"content": "And?"}', 9.0)], [], {}
+        )
+
+    play(here, go_on)
+    taken = take(there, file_of(here))
+    assert (taken.held["chat"], taken.held["chat_message"]) == (1, 3)
+    assert lines(there) == switched_off(lines(here))
+    assert take(here, early).held["chat"] == 0
+    assert sum('"type":"chat_message"' in line for line in lines(here)) == 3
+
+
+def test_an_automation_that_is_here_stays_as_it_is_and_keeps_its_own_history(tmp_path: Path) -> None:
+    play(tmp_path, rest)
+    content = file_of(tmp_path).replace(b'"name":"nightly"', b'"name":"weekly"')
+    before = lines(tmp_path)
+    taken = take(tmp_path, content)
+    assert (taken.held["automation"], taken.held["automation_run"]) == (0, 0)
+    assert lines(tmp_path) == before
+
+
+def test_what_belongs_to_something_damaged_is_left_out_with_it(tmp_path: Path) -> None:
+    play(tmp_path, rest)
+    db = sqlite3.connect(tmp_path / "runtime.db")
+    db.execute("UPDATE chat_session SET title = CAST(x'ff' AS TEXT)")
+    db.execute("UPDATE durable_blob SET bytes = x'00'")
+    db.commit()
     db.close()
+    out: list[str] = []
+    done = export(tmp_path / "runtime.db", [], "1", out.append)
+    assert [name.split()[0] for name in done.lost] == ["chat", "automation", "eval_result", "build"]
+    taken = take(tmp_path / "there", "".join(out).encode())
+    assert {kind for kind, count in taken.held.items() if count} == {"tool_switch"}
+
+
+def test_every_column_travels() -> None:
+    """Except for who executes, what only counts inside of one file, and when an automation is due next."""
+    db = fresh(FORMAT)
+    for kind, part in {**PARTS, **HELD}.items():
+        columns = {row[1] for row in db.execute(f"PRAGMA table_info({part.table})")}
+        if part.joined:
+            columns |= {"repo", "scope", "store"}
+        left = _LEFT_BEHIND.get(kind, set())
+        assert set(part.columns) == columns - left, kind
+    db.close()
+
+
+_LEFT_BEHIND = {
+    "run": {"lease_owner"},
+    "entry": {"id"},
+    "document": {"id", "part"},
+    "chat_message": {"id"},
+    "automation": {"next_at"},
+    "automation_run": {"id"},
+    "eval_result": {"id"},
+}
 
 
 def test_the_order_of_completion_stays(tmp_path: Path) -> None:
@@ -238,7 +321,7 @@ def again(line: int, *, before: int) -> Change:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (changed(1, format=3), "line 1: has format 3, written by version 1.0 of this program"),
+        (changed(1, format=4), "line 1: has format 4, written by version 1.0 of this program"),
         (changed(1, format="1"), "line 1: is not the header"),
         (changed(1, type="run"), "line 1: is not the header"),
         (changed(2, status="asleep"), "line 2: status must be one of runnable, "),

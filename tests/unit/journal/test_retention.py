@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from runtime_core.approvals.questions import question
 from runtime_core.journal.driver import connect, pragma
 from runtime_core.journal.formats import BLOB_COLUMNS
-from runtime_core.journal.retention import BLOBS, ROWS, Housekeeping, is_named
+from runtime_core.journal.retention import BLOBS, LATEST_OF, ROWS, Housekeeping, is_named
 from runtime_core.journal.rows import INLINE_LIMIT
 from runtime_core.journal.schema import make_shrinkable, migrate
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.runs import RunRow, RunWarning, Span
 from runtime_core.wire.stores import Partition, StoreWrite
+from tests.fixtures.golden.make import tell_of_the_rest
 from tests.unit.journal.stories import answered, asking, claimed, pause_row, play, run_row, step
 
 DAY = 86_400.0
@@ -216,6 +217,7 @@ def test_no_column_that_holds_large_values_is_forgotten(tmp_path: Path) -> None:
         await journal.finish(await claimed(journal, "dur_x"), "failed", error=f'{{"message": {large("m")}}}')
         part = Partition("/repo", "", "notes")
         await journal.write_documents([StoreWrite(part, "a", f'{{"text": {large("d")}}}')])
+        await tell_of_the_rest(journal, large("r"))
 
     play(tmp_path, story)
     db = sqlite3.connect(tmp_path / "runtime.db")
@@ -244,6 +246,39 @@ def test_one_step_does_little(tmp_path: Path) -> None:
     done = [after - before for before, after in pairwise(sizes)]
     assert max(done) <= ROWS + 2
     assert sum(done) >= 10 * ROWS
+    db.close()
+
+
+def test_of_what_repeats_itself_the_latest_stay(tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        await tell_of_the_rest(journal, "1")
+
+    play(tmp_path, story)
+    db = connect(tmp_path / "runtime.db")
+    kept = {table: count for table, _, _, count in LATEST_OF}
+    more = {table: count + ROWS + 5 for table, count in kept.items()}
+    db.executemany(
+        "INSERT INTO automation_run(automation_id, source, due_at, started_at, late, state) "
+        "VALUES ('auto_a', 'schedule', ?, 1.0, 0, 'completed')",
+        [(float(n),) for n in range(more["automation_run"])],
+    )
+    db.executemany(
+        "INSERT INTO build(id, repo, kind, state, started_at, body) VALUES (?, '/repo', 'local', 'failed', ?, '{}')",
+        [(f"build_{n}", 10.0 + n) for n in range(more["build"])],
+    )
+    db.execute(
+        "INSERT INTO build(id, repo, kind, state, started_at, body) VALUES ('other', '/other', '', '', 1.0, '{}')"
+    )
+    keeper = Housekeeping()
+    sizes = [db.total_changes]
+    while keeper.step(db, None):
+        sizes.append(db.total_changes)
+    assert max(after - before for before, after in pairwise(sizes)) <= ROWS
+    for table, order in (("automation_run", "due_at"), ("build", "started_at")):
+        found = db.execute(f"SELECT count(*), max({order}) FROM {table} WHERE rowid <> 0").fetchone()
+        assert found[0] == kept[table] + (table == "build")
+        assert found[1] in (more[table] - 1, 10 + more[table] - 1)
+    assert db.execute("SELECT count(*) FROM build WHERE id = 'other'").fetchone() == (1,)
     db.close()
 
 
