@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final, Literal, Protocol
 
 from runtime_core.agents.clock import limit
-from runtime_core.agents.turns import File, Message, Model, ModelError, ToolCall, ToolOffer, Turn, Usage
-from runtime_core.repo.bundle import Agent, HookPoint
+from runtime_core.agents.shortening import for_model
+from runtime_core.agents.turns import File, Message, Model, ModelError, Reply, ToolCall, ToolOffer, Turn, Usage
+from runtime_core.repo.bundle import Agent
 from runtime_core.tools.chat import STOP
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.json import JsonError, JsonText, dumps, loads, pretty
+from runtime_core.wire.json import JsonError, JsonText, loads, pretty
 
+CHAT_TURNS: Final = 50
 SUBAGENT_TURNS: Final = 10
-SNIPPED_ABOVE: Final = 20_000
-"""Characters of a result up to which a model sees all of it."""
-SNIPPED_TO: Final = 2_000
-"""Characters that it sees of both ends of a longer one."""
-
-AskHooks = Callable[[HookPoint, JsonText], Awaitable[str | None]]
-"""Asks the hooks of a point about a payload; the reason of the one that blocks."""
+SUBAGENT_CALLS: Final = 10
+"""Tool calls that a specialist may make unless its definition says otherwise; one that chats may make any number."""
+SUBAGENT_S: Final = 60.0
+REPLY_S: Final = 300.0
+"""How long one reply of the model of an agent that chats may take, unless its definition says otherwise."""
+ROUNDS_ALIKE: Final = 5
+"""Turns of a model with the same calls and the same results one after the other, after which it is told so; with one
+more, the conversation ends."""
 
 NO_MODEL = (
-    'there is no model: set models.main in amodal.json, for example {"provider": "scripted", "model": "FILE.json"}, '
-    "or start with --model scripted:FILE.json"
+    'there is no model: set models.main in amodal.json, for example {"provider": "anthropic", "model": "NAME"}, or '
+    'main under [models] in your config.toml, for example "anthropic:NAME", or start with --model anthropic:NAME; '
+    "scripted:FILE.json needs no network"
 )
 
 
@@ -78,13 +82,28 @@ class Ending:
     reason: str = ""
 
 
+def _none() -> int:
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one conversation may take: ``turns`` of its model, tool ``calls``, ``tokens`` in all; None: any number."""
+    """What the answer to one message may take: ``turns`` of the model, tool ``calls``, ``tokens`` in all, ``reply_s``
+    seconds for one reply of the model; None: any number.
+
+    Tokens are counted between steps: those of this model and those that ``others`` took for it, its specialists.
+    """
 
     turns: int
     calls: int | None = None
     tokens: int | None = None
+    reply_s: float | None = None
+    others: Callable[[], int] = _none
+
+    @classmethod
+    def of_chat(cls, agent: Agent, *, tokens: int | None = None, others: Callable[[], int] = _none) -> Bounds:
+        """Those of an agent that talks with a person."""
+        return cls(CHAT_TURNS, agent.max_tool_calls, tokens, agent.timeout_s or REPLY_S, others)
 
 
 class Listener(Protocol):
@@ -127,14 +146,15 @@ async def run_subagent(
     if model is None:
         raise SubagentFailed(f'The agent "{agent.name}" cannot run: {NO_MODEL}.')
     said = [Message("user", user_turn(task, input), files=files)]
-    bounds = Bounds(SUBAGENT_TURNS, agent.max_tool_calls)
+    bounds = Bounds(SUBAGENT_TURNS, agent.max_tool_calls or SUBAGENT_CALLS)
+    seconds = agent.timeout_s or SUBAGENT_S
     try:
-        async with limit(agent.timeout_s):
+        async with limit(seconds):
             ending = await converse(agent, said, model, tools, bounds, listener)
     except ModelError as error:
         raise SubagentFailed(f'The agent "{agent.name}" failed: {error.message}') from error
     except TimeoutError:
-        raise SubagentFailed(f'The agent "{agent.name}" gave no answer within {agent.timeout_s:g} s.') from None
+        raise SubagentFailed(f'The agent "{agent.name}" gave no answer within {seconds:g} s.') from None
     if ending.kind in ("stopped", "blocked"):
         raise SubagentFailed(f'The agent "{agent.name}" {ending.kind} without an answer: {ending.reason}')
     if ending.kind != "answered":
@@ -150,74 +170,51 @@ def user_turn(task: str, input: JsonText | None) -> str:
 
 
 async def converse(
-    agent: Agent,
-    messages: list[Message],
-    model: Model,
-    tools: AgentTools,
-    bounds: Bounds,
-    listener: Listener,
-    *,
-    hooks: AskHooks | None = None,
-) -> Ending:
-    """Let an agent answer the last of ``messages``, to which everything is added that is said until then.
-
-    ``hooks`` of a chat: asked before the model sees the message, before anybody sees its answer, and when the turn is
-    over (``{"input", "output", "end", "reason"}``). Raises `ModelError`.
-    """
-    asked = messages[-1].text
-    ending = await _answer(agent, messages, model, tools, bounds, listener, hooks)
-    if hooks is not None:
-        over = {"input": asked, "output": ending.text, "end": ending.kind, "reason": ending.reason}
-        await hooks("postTurn", dumps(over))
-    return ending
-
-
-async def _answer(
-    agent: Agent,
-    messages: list[Message],
-    model: Model,
-    tools: AgentTools,
-    bounds: Bounds,
-    listener: Listener,
-    hooks: AskHooks | None,
-) -> Ending:
-    async def blocks(point: HookPoint, text: str) -> str | None:
-        return await hooks(point, dumps({"text": text})) if hooks is not None else None
-
-    if (reason := await blocks("preInput", messages[-1].text)) is not None:
-        return Ending("blocked", reason=reason)
-    ending = await _talk(agent, messages, model, tools, bounds, listener)
-    if ending.text and (reason := await blocks("preOutput", ending.text)) is not None:
-        return Ending("blocked", reason=reason)
-    return ending
-
-
-async def _talk(
     agent: Agent, messages: list[Message], model: Model, tools: AgentTools, bounds: Bounds, listener: Listener
 ) -> Ending:
-    calls_left = bounds.calls
+    """Let an agent answer the last of ``messages``, to which everything is added that is said until then. The model
+    sees them as `shortening` has it.
+
+    Every call that is asked for has a result among them, also one that was not made because the conversation ended.
+    Raises `ModelError`.
+    """
+    made, spent, alike = 0, 0, Rounds()
     for _ in range(bounds.turns):
+        if bounds.tokens is not None and spent + bounds.others() >= bounds.tokens:
+            return Ending("budget_exceeded", reason=_too_many_tokens(agent, bounds.tokens))
         offers = tuple(await tools.offered())
-        reply = await model.reply(Turn(agent.name, agent.prompt, tuple(messages), offers), listener.heard)
+        turn = Turn(agent.name, agent.prompt, for_model(messages), offers)
+        reply = await _reply(agent, turn, model, bounds, listener)
+        spent += reply.usage.total_tokens
         listener.spent(reply.usage)
         answer = Message("assistant", reply.text, reply.tool_calls, reasoning=reply.reasoning, raw=reply.raw)
         messages.append(answer)
         await listener.said(answer)
         if not reply.tool_calls:
             return Ending("answered", reply.text)
-        if calls_left is not None:
-            calls_left -= len(reply.tool_calls)
-            if calls_left < 0:
-                return Ending("max_turns", reply.text, _too_many_calls(agent, bounds))
+        made += len(reply.tool_calls)
+        ending = None
+        if bounds.calls is not None and made > bounds.calls:
+            ending = Ending("max_turns", reply.text, _too_many_calls(agent, bounds.calls))
         names = {offer.name for offer in offers}
+        results: list[str] = []
         for calls in _batches(reply.tool_calls, tools):
-            results = await _together([_result(agent, names, call, tools) for call in calls])
-            for call, result in zip(calls, results, strict=True):
-                told = Message("tool", _snipped(result), call=call)
+            over = None if ending is None else ending.reason
+            some = await _together([_result(agent, names, call, tools, over) for call in calls])
+            results += some
+            for call, result in zip(calls, some, strict=True):
+                told = Message("tool", result, call=call)
                 messages.append(told)
                 await listener.said(told)
-            if (reason := _stopped(calls[-1], results[-1])) is not None:
-                return Ending("stopped", reply.text, reason)
+            if ending is None and (reason := _stopped(calls[-1], some[-1])) is not None:
+                ending = Ending("stopped", reply.text, reason)
+        if ending is not None:
+            return ending
+        count = alike.count(reply.tool_calls, results)
+        if count > ROUNDS_ALIKE:
+            return Ending("loop_detected", reply.text, _loops(agent, reply.tool_calls))
+        if count == ROUNDS_ALIKE:
+            messages[-1] = replace(messages[-1], text=f"{messages[-1].text}\n\n{_WARNED}")
     return Ending(
         "max_turns",
         reason=f'The agent "{agent.name}" did not answer within {bounds.turns} turns of its model. '
@@ -225,9 +222,57 @@ async def _talk(
     )
 
 
-def _too_many_calls(agent: Agent, bounds: Bounds) -> str:
+async def _reply(agent: Agent, turn: Turn, model: Model, bounds: Bounds, listener: Listener) -> Reply:
+    limited = asyncio.timeout(bounds.reply_s)
+    try:
+        async with limited:
+            return await model.reply(turn, listener.heard)
+    except TimeoutError:
+        if not limited.expired():
+            raise
+        raise ModelError(
+            "unavailable",
+            f'The model of the agent "{agent.name}" gave no reply within {bounds.reply_s:g} s. '
+            f"Raise timeout in agents/{agent.name}/agent.json if it needs more.",
+        ) from None
+
+
+class Rounds:
+    """Counts turns that make the same calls with the same results, one after the other."""
+
+    def __init__(self) -> None:
+        self._last: Set[tuple[str, str, str]] = frozenset()
+        self._count = 0
+
+    def count(self, calls: Sequence[ToolCall], results: Sequence[str]) -> int:
+        """How many there are with this one."""
+        made = frozenset((call.name, call.args, result) for call, result in zip(calls, results, strict=True))
+        self._count = self._count + 1 if made == self._last else 1
+        self._last = made
+        return self._count
+
+
+_WARNED: Final = (
+    f"You have now made the same calls {ROUNDS_ALIKE} times one after the other, with the same results. Do not make "
+    "them again: answer with what you know, or do something else."
+)
+
+
+def _loops(agent: Agent, calls: Sequence[ToolCall]) -> str:
+    names = ", ".join(sorted({call.name for call in calls}))
     return (
-        f'The agent "{agent.name}" asked for more than {bounds.calls} tool calls without answering. '
+        f'The agent "{agent.name}" made the same calls of {names} {ROUNDS_ALIKE + 1} times one after the other, '
+        "although their results stayed the same. Say in its prompt when to stop."
+    )
+
+
+def _too_many_tokens(agent: Agent, tokens: int) -> str:
+    return f'The agent "{agent.name}" has used up the {max(tokens, 0):,} tokens that it may take.'
+
+
+def _too_many_calls(agent: Agent, calls: int) -> str:
+    return (
+        f'The agent "{agent.name}" asked for more than {calls} tool calls without answering. '
         f"Raise maxToolCalls in agents/{agent.name}/agent.json if it needs more."
     )
 
@@ -248,10 +293,13 @@ async def _together(work: Sequence[Awaitable[str]]) -> Sequence[str]:
             task.cancel()
 
 
-async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentTools) -> str:
-    """The result as the model reads it: what is not an object is wrapped (contract 2.7)."""
+async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentTools, over: str | None = None) -> str:
+    """The result as the model reads it: what is not an object is wrapped (contract 2.7). ``over``: why no call is made
+    any more; each one needs a result all the same, or no provider would take the conversation again."""
     try:
-        if call.name not in offered:
+        if over is not None:
+            result = await tools.refuse(call.name, call.args, f"Not called, because the turn has ended: {over}")
+        elif call.name not in offered:
             why = f'Tool "{call.name}" is not available to the agent "{agent.name}".'
             result = await tools.refuse(call.name, call.args, why)
         elif not _is_object(call.args):
@@ -267,13 +315,6 @@ async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentT
             raise
         return f"Tool execution failed: {error}"
     return result if result.lstrip().startswith("{") else f'{{"result":{result or "null"}}}'
-
-
-def _snipped(text: str) -> str:
-    if len(text) <= SNIPPED_ABOVE:
-        return text
-    left_out = len(text) - 2 * SNIPPED_TO
-    return f"{text[:SNIPPED_TO]}\n[... {left_out} characters are left out ...]\n{text[-SNIPPED_TO:]}"
 
 
 def _stopped(call: ToolCall, result: str) -> str | None:

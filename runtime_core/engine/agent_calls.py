@@ -14,6 +14,7 @@ from runtime_core.engine.ears import Ears
 from runtime_core.engine.failures import CallFailed
 from runtime_core.engine.frames import Place
 from runtime_core.engine.hooks import Subject
+from runtime_core.engine.prompt import specialist_prompt
 from runtime_core.hosts.base import NoteKind
 from runtime_core.repo.bundle import Agent
 from runtime_core.tools.offers import offered
@@ -43,6 +44,7 @@ async def subagent(
     )
     try:
         model, tools = await calls.model(agent), SelectedTools(calls, agent, at)
+        agent = replace(agent, prompt=specialist_prompt(agent))
         return await run_subagent(agent, task, input, model, tools, _Overheard(calls.origin.ears, at.path, name))
     except (SubagentFailed, ModelUnusable) as failed:
         raise CallFailed("subagent-failed", str(failed), agent=name) from None

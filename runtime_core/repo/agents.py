@@ -191,6 +191,7 @@ def _agent(name: str, prompt: str, file: AgentFile) -> Agent:
         "max_depth": file.max_depth,
         "timeout_s": file.timeout,
         "model_tier": file.model_tier,
+        "target_output": (file.target_output_min, file.target_output_max),
     }
     return Agent(
         name=name,

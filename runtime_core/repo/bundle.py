@@ -116,7 +116,8 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent; ``name`` is the directory name and the lookup key. ``timeout_s`` in seconds.
+    """One agent; ``name`` is the directory name and the lookup key. ``timeout_s`` in seconds, ``target_output`` the
+    fewest and most words of an answer; None: as `agents.loop` says.
 
     ``entry`` is the file that defines it in code, if there is one; all ``conditions`` of a name have to hold.
     """
@@ -127,8 +128,9 @@ class Agent:
     description: str
     tools: tuple[str, ...] | None = None
     subagents: tuple[str, ...] = ()
-    timeout_s: float = 60.0
-    max_tool_calls: int = 10
+    timeout_s: float | None = None
+    max_tool_calls: int | None = None
+    target_output: tuple[int | None, int | None] = (None, None)
     entry: str | None = None
     conditions: tuple[Condition, ...] = ()
     stores: Mapping[str, Literal["read", "rw"]] = field(default_factory=dict[str, Literal["read", "rw"]])

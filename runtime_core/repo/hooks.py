@@ -18,7 +18,6 @@ from runtime_core.repo.items import folders_of, misnamed
 from runtime_core.repo.report import INVALID, NOT_FOUND, Report
 
 _ENTRIES: Final[dict[str, Language]] = {"index.mjs": "typescript", "hook.py": "python"}
-_CHAT: Final = frozenset[HookPoint]({"preInput", "preOutput", "postTurn"})
 _CAPABILITIES: Final = ("store:read", "reads_tool_io", "gates_tools")
 
 
@@ -69,10 +68,6 @@ def _load(root: Path, name: str, folder: str, report: Report) -> Hook | None:
             message = f'The capability "{capability}" is not known and gives nothing.'
             remedy = f"Use {', '.join(_CAPABILITIES)}."
             report.warning(INVALID, definition, message, remedy, **file.place(("capabilities", number)))
-    idle = [point for point in parsed.points if point in _CHAT]
-    if idle and parsed.fail_policy == "closed":
-        message = f"Nobody asks this guard at {' and '.join(idle)}: this version holds no chat, which these belong to."
-        report.warning(INVALID, definition, message, "Guard calls at preToolUse.", **file.place(("points",)))
     return Hook(
         name=name,
         entry=f"{folder}/{entries[0]}",

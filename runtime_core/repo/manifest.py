@@ -23,7 +23,6 @@ _SERVER_AT: Final = 2
 _UNUSED: Final = ("embed", "platform", "proactive")
 """What another host of the repository may need and nothing here uses."""
 _NOT_YET: Final[Mapping[Key, str]] = {
-    ("basePrompt",): "the prompts of agents are used as they are",
     ("disabledSubagents",): "every agent can be called that a tool or an agent names",
     ("fileTools",): "there are no tools for files",
     ("packages",): "packages of content are not loaded",

@@ -1,16 +1,17 @@
-"""The loop of a subagent (contract 10)."""
+"""The loop of an agent (contract 10)."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 
 from runtime_core.agents.loop import (
     Bounds,
     Ending,
+    Listener,
     Nobody,
     SubagentFailed,
     ToolDenied,
@@ -19,7 +20,19 @@ from runtime_core.agents.loop import (
     user_turn,
 )
 from runtime_core.agents.scripted import ScriptedModel, ScriptedReply
-from runtime_core.agents.turns import Heard, Message, Reply, ToolCall, ToolOffer, Turn, unheard
+from runtime_core.agents.shortening import CLEARED
+from runtime_core.agents.turns import (
+    Heard,
+    Message,
+    Model,
+    ModelError,
+    Reply,
+    ToolCall,
+    ToolOffer,
+    Turn,
+    Usage,
+    unheard,
+)
 from runtime_core.repo.bundle import Agent
 from runtime_core.wire.json import JsonText
 
@@ -170,7 +183,7 @@ def test_cancelling_passes_through() -> None:
 
 def test_an_agent_gets_so_many_turns_and_no_more() -> None:
     busy = Agent("busy", "p", "p", "p", max_tool_calls=100)
-    model, tools = script(says("", "read", repeat=True)), Tools()
+    model, tools = script(*(says("", name) for name in ["read", "write"] * 10)), Tools()
     with pytest.raises(SubagentFailed, match=r'"busy" did not answer within 10 turns'):
         run(model, tools, busy)
     assert len(model.turns) == len(tools.calls) == 10
@@ -261,43 +274,101 @@ def test_only_the_control_that_stops_does_so() -> None:
     assert run(script(says("", "stop_execution"), says("On I go.")), failing) == "On I go."
 
 
-class Points:
-    """Hooks that say where they were asked, and block at some points."""
-
-    def __init__(self, *blocking: str) -> None:
-        self.blocking = blocking
-        self.asked = list[tuple[str, dict[str, str]]]()
-
-    async def __call__(self, point: str, payload: JsonText) -> str | None:
-        self.asked.append((point, json.loads(payload)))
-        return f"no {point}" if point in self.blocking else None
-
-
-def chat(model: Recorder, hooks: Points, tools: Tools | None = None) -> tuple[Ending, list[Message]]:
+def chat(
+    model: Model, tools: Tools | None = None, bounds: Bounds | None = None, listener: Listener | None = None
+) -> tuple[Ending, list[Message]]:
     messages = [Message("user", "Hello?")]
-    ending = asyncio.run(converse(REVIEWER, messages, model, tools or Tools(), Bounds(3), Nobody(), hooks=hooks))
-    return ending, messages
+    went = converse(REVIEWER, messages, model, tools or Tools(), bounds or Bounds(50), listener or Nobody())
+    return asyncio.run(went), messages
 
 
-def test_a_chat_asks_its_hooks_before_it_hears_before_it_speaks_and_after() -> None:
-    hooks = Points()
-    ending, messages = chat(script(says("Looking.", "read"), says("Hi.")), hooks)
-    assert ending == Ending("answered", "Hi.")
-    assert [message.role for message in messages] == ["user", "assistant", "tool", "assistant"]
-    over = {"input": "Hello?", "output": "Hi.", "end": "answered", "reason": ""}
-    assert hooks.asked == [("preInput", {"text": "Hello?"}), ("preOutput", {"text": "Hi."}), ("postTurn", over)]
+def results(messages: Sequence[Message]) -> list[str]:
+    return [message.text for message in messages if message.role == "tool"]
 
 
-def test_a_hook_that_blocks_keeps_the_model_or_its_answer_from_being_heard() -> None:
-    model, hooks = script(says("Hi.")), Points("preInput")
-    assert chat(model, hooks)[0] == Ending("blocked", reason="no preInput")
+def test_a_chat_that_was_stopped_says_why_and_leaves_no_call_without_a_result() -> None:
+    tools = Tools(STOPPED, ("stop_execution", "write"))
+    ending, messages = chat(script(says("Wait.", "stop_execution", "write")), tools)
+    assert ending == Ending("stopped", "Wait.", "no data")
+    assert results(messages) == [STOPPED, "Not called, because the turn has ended: no data"]
+    ending, messages = chat(script(says("", "read", "read", "read")), bounds=Bounds(50, calls=2))
+    assert ending.kind == "max_turns"
+    assert len(results(messages)) == 3
+    assert all("not called" in result.lower() for result in results(messages))
+
+
+def test_the_same_calls_with_the_same_results_are_told_once_and_then_end_the_conversation() -> None:
+    model, tools = script(says("", "read", "read", repeat=True)), Tools()
+    ending, messages = chat(model, tools)
+    assert (ending.kind, len(model.turns)) == ("loop_detected", 6)
+    assert "made the same calls of read 6 times" in ending.reason
+    told = [result for result in results(messages) if "same calls 5 times" in result]
+    assert told == [results(messages)[9]]
+
+
+def test_calls_that_differ_or_come_to_something_else_are_no_loop() -> None:
+    class Counting(Tools):
+        async def call(self, name: str, args: JsonText) -> JsonText:
+            self.calls.append((name, args))
+            return f"{len(self.calls)}"
+
+    assert chat(script(says("", "read", repeat=True)), Counting())[0].kind == "max_turns"
+    model = script(*(says("", name) for name in ["read", "write"] * 5), says("Done."))
+    assert chat(model)[0] == Ending("answered", "Done.")
+
+
+def test_tokens_are_counted_between_steps_with_those_of_specialists() -> None:
+    usage = {"input_tokens": 60, "output_tokens": 20}
+    model = script(*(says("", name, usage=usage) for name in ("read", "write", "read")), says("Never said."))
+    ending, messages = chat(model, bounds=Bounds(50, tokens=160))
+    assert (ending.kind, len(model.turns), len(results(messages))) == ("budget_exceeded", 2, 2)
+    assert "160 tokens" in ending.reason
+    model = script(says("", "read", usage=usage), says("Never said."))
+    assert chat(model, bounds=Bounds(50, tokens=160, others=lambda: 80))[0].kind == "budget_exceeded"
+    assert len(model.turns) == 1
+    model = script(says("Never said."))
+    assert chat(model, bounds=Bounds(50, tokens=0))[0].kind == "budget_exceeded"
     assert model.turns == []
-    assert [point for point, _ in hooks.asked] == ["preInput", "postTurn"]
-    model, hooks = script(says("Secret.")), Points("preOutput")
-    assert chat(model, hooks)[0] == Ending("blocked", reason="no preOutput")
-    assert hooks.asked[-1][1]["output"] == ""
 
 
-def test_a_chat_that_was_stopped_says_why() -> None:
-    tools = Tools(STOPPED, ("stop_execution",))
-    assert chat(script(says("Wait.", "stop_execution")), Points(), tools)[0] == Ending("stopped", "Wait.", "no data")
+def test_a_model_that_takes_too_long_for_a_reply_is_unavailable() -> None:
+    slow = script(says("Never said.", delay_ms=5000))
+    with pytest.raises(ModelError, match=r'"reviewer" gave no reply within 0.01 s') as caught:
+        chat(slow, bounds=Bounds(50, reply_s=0.01))
+    assert caught.value.code == "unavailable"
+
+
+def test_of_many_results_a_model_sees_the_last_ones_and_the_conversation_keeps_all() -> None:
+    long = '"{}"'.format("x" * 200)
+    model = script(*(says("", name) for name in ["read", "write"] * 8), says("Done."))
+    _, messages = chat(model, Tools(long))
+    shown = results(model.turns[-1].messages)
+    assert len(shown) == 16
+    assert [text == CLEARED for text in shown] == [True] * 11 + [False] * 5
+    assert results(model.turns[-2].messages).count(CLEARED) == 0
+    assert {len(text) for text in results(messages)} == {len(long) + len('{"result":}')}
+
+
+def test_what_a_chat_says_is_told_as_a_whole_and_piece_by_piece() -> None:
+    class Ear(Nobody):
+        def __init__(self) -> None:
+            self.pieces = list[str]()
+            self.messages = list[Message]()
+            self.usage = Usage()
+
+        def heard(self, kind: Literal["text", "reasoning"], piece: str) -> None:
+            self.pieces.append(piece)
+
+        async def said(self, message: Message) -> None:
+            self.messages.append(message)
+
+        def spent(self, usage: Usage) -> None:
+            self.usage += usage
+
+    ear, long = Ear(), '"{}"'.format("x" * 30_000)
+    model = script(says("Looking.", "read", usage={"input_tokens": 3}), says("Here it is.", usage={"output_tokens": 4}))
+    _, messages = chat(model, Tools(long), listener=ear)
+    assert "".join(ear.pieces) == "Looking.Here it is."
+    assert ear.messages == messages[1:]
+    assert len(ear.messages[1].text) > 30_000
+    assert ear.usage == Usage(3, 4)

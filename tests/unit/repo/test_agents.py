@@ -25,7 +25,7 @@ def test_defaults_and_the_difference_between_no_tools_and_no_list(repository: Re
     agents = load_bundle(repository.root).agents
     assert (agents["plain"].tools, agents["none"].tools) == (None, ())
     assert (agents["plain"].display_name, agents["plain"].description) == ("plain", "plain")
-    assert (agents["plain"].timeout_s, agents["plain"].max_tool_calls) == (60.0, 10)
+    assert (agents["plain"].timeout_s, agents["plain"].max_tool_calls) == (None, None)
 
 
 def test_front_matter(repository: Repository) -> None:

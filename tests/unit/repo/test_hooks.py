@@ -16,9 +16,7 @@ def test_hooks_in_the_order_in_which_they_are_asked(repository: Repository) -> N
     repository.write("hooks/middle/hook.json", {"points": ["preToolUse"], "config": {"guarded": ["a"]}})
     repository.write("hooks/middle/hook.py", "def create_hook(config): ...\n")
     bundle = load_bundle(repository.root)
-    (idle,) = bundle.problems
-    assert (idle.severity, idle.file, idle.key) == ("warning", "hooks/early/hook.json", "points")
-    assert "preInput and postTurn" in idle.message
+    assert not bundle.problems
     early, middle, late = bundle.hooks
     assert (early.name, early.entry, early.language) == ("early", "hooks/early/index.mjs", "typescript")
     assert (early.points, early.is_closed, early.priority) == ({"preInput", "postTurn"}, True, -1.5)
