@@ -175,7 +175,7 @@ class Engine:
             return outcomes.inline_failure(tool.name, failed.failure, place_of(failed.failure, launch.bundle.root))
 
     async def talk(self, request: TalkRequest) -> Talk:
-        """What one turn of a conversation is served with."""
+        """What one turn of a conversation is served with. Raises what stopped the journal."""
         launch = Launch(
             bundle=request.bundle,
             tool=CHAT_TOOL,
@@ -193,7 +193,9 @@ class Engine:
             ears=request.ears,
         )
         spans = SpanBook(request.session_id, request.turn, request.on_span)
-        return talk_of(request, request.agent, self._calls(launch, origin, spans, request.model))
+        calls = self._calls(launch, origin, spans, request.model)
+        notes = await self._journal.notes(str(request.bundle.root), request.scope)
+        return await talk_of(request, notes, calls)
 
     @property
     def revisions(self) -> Set[str]:

@@ -10,8 +10,9 @@ conversation: a turn whose process dies is cut.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from runtime_core.agents.turns import Model
@@ -20,9 +21,11 @@ from runtime_core.engine.calls import Calls
 from runtime_core.engine.ears import NO_EARS, Ears
 from runtime_core.engine.frames import Place
 from runtime_core.engine.hooks import Source
+from runtime_core.engine.prompt import chat_prompt
 from runtime_core.repo.bundle import Agent, Bundle, HookPoint, Tool
 from runtime_core.spans.book import SpanBook
 from runtime_core.wire.json import JsonText
+from runtime_core.wire.memory import Note
 from runtime_core.wire.runs import Span
 
 CHAT_TOOL: Final = Tool("chat", "", {}, "(chat)", "python")
@@ -67,7 +70,7 @@ class Talk:
     _calls: Calls
 
     async def ask_hooks(self, point: HookPoint, payload: JsonText) -> str | None:
-        """`agents.loop.AskHooks` of this turn."""
+        """Ask the hooks of a point about a payload (`Hooks.ask`); the reason of the one that blocks."""
         return await self._calls.hooks.ask(self.tools.subject, point, payload)
 
     async def trigger(self, tool: str, params: JsonText) -> JsonText:
@@ -79,13 +82,13 @@ class Talk:
         return await self.tools.triggered(tool, params)
 
 
-def talk_of(request: TalkRequest, agent: Agent, calls: Calls) -> Talk:
-    """``agent``: that of the request, with the whole prompt."""
-
-    async def model() -> Model | None:
-        return await calls.model(agent)
-
-    return Talk(agent, SelectedTools(calls, agent, _place(request)), model, calls.spans, calls)
+async def talk_of(request: TalkRequest, notes: Sequence[Note], calls: Calls) -> Talk:
+    """``notes``: what agents of the repository have kept in mind."""
+    tools = SelectedTools(calls, request.agent, _place(request))
+    offers = [offer.name for offer in await tools.offered()]
+    now = tools.now or request.agent
+    agent = replace(request.agent, prompt=await chat_prompt(now, request.bundle, offers, notes))
+    return Talk(agent, tools, partial(calls.model, agent), calls.spans, calls)
 
 
 def _place(request: TalkRequest) -> Place:
