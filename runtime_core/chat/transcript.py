@@ -1,0 +1,108 @@
+"""What was said in a conversation, as the journal keeps it and as a model is given it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, cast
+
+from runtime_core.agents.turns import File, Message, Model, ToolCall
+from runtime_core.wire.chats import ChatEntry
+from runtime_core.wire.json import JsonText, dumps, loads
+
+UNFINISHED: Final = "The turn ended before this call had a result. Whether it was made is not known."
+_WITHHELD: Final = "[This answer was withheld.]"
+
+
+def body_of(message: Message, **more: Any) -> JsonText:
+    """The body of the entry of a message. ``more``: ``cut``, if it was not said to its end."""
+    kept: dict[str, Any] = {"text": message.text, **more}
+    if message.files:
+        kept["files"] = [
+            {"filename": file.filename, "mimeType": file.mime_type, "data": file.data} for file in message.files
+        ]
+    if message.tool_calls:
+        kept["tool_calls"] = [_call(call) for call in message.tool_calls]
+    if message.call is not None:
+        kept["call"] = _call(message.call)
+    if message.reasoning:
+        kept["reasoning"] = message.reasoning
+    if message.raw is not None:
+        kept["raw"] = message.raw
+    return dumps(kept)
+
+
+def withheld(message: Message, reason: str) -> JsonText:
+    """The body of an answer that a hook did not let out: nobody sees its words, now or later."""
+    return body_of(Message("assistant", "", message.tool_calls), withheld=reason)
+
+
+def read(entry: ChatEntry) -> dict[str, Any]:
+    """The body of an entry; of one that is damaged, the words about that as its text."""
+    body = cast("dict[str, Any]", loads(entry.body))
+    return {"text": str(body.get("message", "")), **body} if "text" not in body else body
+
+
+def messages(entries: Iterable[ChatEntry]) -> list[Message]:
+    """The conversation for a model: without what a hook kept from it, and with a result for every call."""
+    said: list[Message] = []
+    turn: list[Message] = []
+    for entry in entries:
+        body = read(entry)
+        if entry.role == "end":
+            said += [] if body.get("blocked") == "input" else _answered(turn)
+            turn = []
+        elif entry.role == "user" and turn:  # the one before has no end: its process died
+            said += _answered(turn)
+            turn = [_message(entry, body)]
+        elif entry.role != "event":
+            turn.append(_message(entry, body))
+    return said + _answered(turn)
+
+
+def for_model(said: Sequence[Message], model: Model) -> tuple[list[Message], list[File]]:
+    """The conversation with the files that the model takes, and the others of its last message.
+
+    In the place of a file that it does not take stands its name: its tools may take it.
+    """
+    lacking = [file for file in (said[-1].files if said else ()) if not model.takes(file.mime_type)]
+    return [_taken(message, model) for message in said], lacking
+
+
+def _taken(message: Message, model: Model) -> Message:
+    lacking = [file.filename for file in message.files if not model.takes(file.mime_type)]
+    if not lacking:
+        return message
+    files = [file for file in message.files if model.takes(file.mime_type)]
+    note = f"[Files that you cannot see: {', '.join(lacking)}]"
+    return Message("user", f"{message.text}\n\n{note}", files=files)
+
+
+def _answered(turn: Sequence[Message]) -> list[Message]:
+    """The messages of a turn; what a call without a result came to is said behind those that have one."""
+    done: list[Message] = []
+    open_calls: list[ToolCall] = []
+    for message in turn:
+        if message.role == "tool":
+            open_calls = open_calls[1:]
+        else:
+            done += [Message("tool", UNFINISHED, call=call) for call in open_calls]
+            open_calls = list(message.tool_calls)
+        done.append(message)
+    return done + [Message("tool", UNFINISHED, call=call) for call in open_calls]
+
+
+def _message(entry: ChatEntry, body: dict[str, Any]) -> Message:
+    files = [File(file["filename"], file["mimeType"], file["data"]) for file in body.get("files", ())]
+    calls = [_to_call(call) for call in body.get("tool_calls", ())]
+    call = _to_call(body["call"]) if "call" in body else None
+    text = _WITHHELD if "withheld" in body else body["text"]
+    role = cast("Any", entry.role)
+    return Message(role, text, calls, files, call, body.get("reasoning", ""), body.get("raw"))
+
+
+def _call(call: ToolCall) -> dict[str, str]:
+    return {"name": call.name, "args": call.args, "id": call.id}
+
+
+def _to_call(kept: dict[str, str]) -> ToolCall:
+    return ToolCall(kept["name"], JsonText(kept["args"]), kept["id"])
