@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from runtime_core.agents.models import absolute
 from runtime_core.approvals.answering import judge, recorded
+from runtime_core.chat.chats import Chats
 from runtime_core.connections.client import Connections
 from runtime_core.connections.mcp import McpServers
 from runtime_core.connections.openapi_source import OpenApiDocuments
@@ -158,6 +159,7 @@ class Runtime:
         )
         shelf = self._engine.shelf
         self.catalog = Catalog(shelf, self._trust_of)
+        self.chats = Chats(self._journal, self._engine, self._settings, lambda: self.executes)
         self._reading = Reading(self._journal, shelf)
         self._dry_runs = DryRuns(
             self._journal,
@@ -201,6 +203,7 @@ class Runtime:
             stack.push_async_callback(self._dry_runs.close)
             stack.push_async_callback(self._hosts.cleaned_up, grace_s)
             stack.push_async_callback(self._executor.stop, grace_s)
+            stack.push_async_callback(self.chats.close)
 
     async def _close_parts(self) -> None:
         parts = (self._hosts, self._definitions, self._hooks, self._connections, self._openapi, self._mcp)
