@@ -9,11 +9,23 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 from inbox_app.gateway.base import Json
 
 _CHECK = "runtime_core.repo.params"
+_LIMIT_S: Final = 0.1
+"""Whoever types waits for the check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """What is wrong with the value at ``path`` (names and indexes); ``is_missing``: it has to be there and is not."""
+
+    path: tuple[str | int, ...]
+    message: str
+    is_missing: bool = False
 
 
 def load() -> None:
@@ -29,6 +41,16 @@ def problem(schema: Json, value: Json) -> str:
 
     rules = cast("Mapping[str, Any]", schema)
     return check_value(rules, value, what="the value", whose="the schema of the question") or ""
+
+
+def misfits(schema: Json, value: Json) -> list[Misfit]:
+    """Everything that does not fit, each at its place; empty as well if nothing can be said."""
+    if not isinstance(schema, dict) or _CHECK not in sys.modules:
+        return []
+    from runtime_core.repo import params
+
+    found = params.misfits(cast("Mapping[str, Any]", schema), value, limit_s=_LIMIT_S)
+    return [Misfit(one.path, one.message, one.is_missing) for one in found]
 
 
 def is_about(found: str, field: str) -> bool:

@@ -5,13 +5,13 @@ Numbers are compared as they are written, not as floats. A schema never makes an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import Any, Final, Protocol, cast
 
-from jsonschema import Draft202012Validator, ValidationError, validators
+from jsonschema import Draft202012Validator, ValidationError, exceptions, validators
 from jsonschema_specifications import REGISTRY as SPECIFICATIONS
 from referencing import Registry, Resource
 from referencing.exceptions import NoSuchResource, Unresolvable
@@ -41,6 +41,15 @@ class SchemaProblem:
     key: Key
     message: str
     tolerable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """What is wrong with the value at ``path``; ``is_missing``: it has to be there and is not."""
+
+    path: Key
+    message: str
+    is_missing: bool = False
 
 
 class Described(Protocol):
@@ -78,6 +87,32 @@ def check_value(schema: Mapping[str, Any], value: JsonValue, *, what: str, whose
     except Unresolvable as unresolved:
         return f"{whose} refers to {unresolved.ref}, which does not exist"
     return None if error is None else _sentence(error)
+
+
+def misfits(schema: Mapping[str, Any], value: JsonValue, *, limit_s: float = CHECK_S) -> list[Misfit]:
+    """Everything about ``value`` that does not fit the schema, each at its own place; nothing if that takes too long
+    or cannot be told."""
+    try:
+        with within(limit_s):
+            found: list[ValidationError] = list(islice(_compiled(schema).iter_errors(as_written(value)), _PROBLEMS))
+            return list(dict.fromkeys(misfit for error in found for misfit in _misfits(error)))
+    except (TimeoutError, RecursionError, Unresolvable):
+        return []
+
+
+_nearest = cast("Callable[[list[ValidationError]], ValidationError]", exceptions.best_match)
+
+
+def _misfits(error: ValidationError) -> Iterator[Misfit]:
+    """Of what may be one of several things, the reason why it is not the nearest of them."""
+    nearest = _nearest([error])
+    path = tuple(nearest.absolute_path)
+    if nearest.validator == "required" and isinstance(nearest.instance, Mapping):
+        there = cast("Mapping[str, Any]", nearest.instance)
+        wanted = cast("list[str]", nearest.validator_value)
+        yield from (Misfit((*path, name), "is required", True) for name in wanted if name not in there)
+    else:
+        yield Misfit(path, _sentence(nearest, path=False))
 
 
 def check_schema(schema: Mapping[str, Any]) -> list[SchemaProblem]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime_core.repo.bundle import Tool
-from runtime_core.repo.params import check_params, check_schema, check_value
+from runtime_core.repo.params import check_params, check_schema, check_value, misfits
 from runtime_core.wire.json import dumps, loads
 
 
@@ -213,3 +213,28 @@ def test_what_the_library_would_match_without_a_time_limit_is_left_unchecked() -
     assert check_value(schema, {"b": 1}, what="it", whose="the schema") is None
     alone: dict[str, Any] = {"unevaluatedProperties": False, "properties": {"a": {}}}
     assert check_value(alone, {"b": 1}, what="it", whose="the schema") is not None
+
+
+def found(schema: str, value: str) -> list[tuple[tuple[str | int, ...], str, bool]]:
+    rules: Any = loads(schema)
+    return [(one.path, one.message, one.is_missing) for one in misfits(rules, loads(value))]
+
+
+def test_every_misfit_is_told_at_its_own_place() -> None:
+    schema = (
+        '{"properties": {"a": {"type": "integer"}, "list": {"items": {"required": ["x", "y"]}}},'
+        ' "required": ["a", "b"]}'
+    )
+    assert found(schema, '{"a": "no", "list": [{"x": 1}, {}]}') == [
+        (("a",), '"no" should be integer', False),
+        (("list", 0, "y"), "is required", True),
+        (("list", 1, "x"), "is required", True),
+        (("list", 1, "y"), "is required", True),
+        (("b",), "is required", True),
+    ]
+    assert found(schema, '{"a": 1, "b": null}') == []
+
+
+def test_of_several_ways_the_nearest_is_told() -> None:
+    schema = '{"anyOf": [{"type": "null"}, {"type": "object", "properties": {"n": {"maximum": 3}}}]}'
+    assert found(schema, '{"n": 4}') == [(("n",), "4 is greater than the maximum of 3", False)]
