@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -20,6 +21,10 @@ FILE_LIMIT: Final = 16 * 1024 * 1024
 MATCH_S: Final = 2.0
 """How long one turn looks for a reply that fits: a pattern may take for ever."""
 _LAST_RESULT: Final = "{{last_tool_result}}"
+_FILES: Final = "{{files}}"
+_WORD: Final = regex.compile(r"\s*\S+\s*|\s+")
+_PIECES: Final = 400
+"""In how many a text is said at most, of a word or more each."""
 _FAILURES: Final = {
     "rate_limited": "the model is rate limited",
     "unavailable": "the model is not available",
@@ -81,9 +86,12 @@ class ScriptedReply(BaseModel):
 
 
 class Script(BaseModel):
+    """``takes``: the types of files that can be part of a message, with ``image/*`` for all of a kind; absent: any."""
+
     model_config = ConfigDict(strict=True)
 
     replies: list[ScriptedReply]
+    takes: list[str] | None = None
 
 
 class ScriptedModel:
@@ -91,7 +99,10 @@ class ScriptedModel:
 
     provider = "scripted"
 
-    def __init__(self, replies: Sequence[ScriptedReply], source: str = "the script") -> None:
+    def __init__(
+        self, replies: Sequence[ScriptedReply], source: str = "the script", takes: Sequence[str] | None = None
+    ) -> None:
+        self._takes = takes
         self._unused = list(replies)
         self._source = source
         self._choosing = asyncio.Lock()
@@ -105,7 +116,8 @@ class ScriptedModel:
             if path.stat().st_size > FILE_LIMIT:
                 raise ModelUnusable(f"The scripted model's file {path} is larger than {FILE_LIMIT:,} bytes.")
             value = loads(path.read_bytes())
-            return cls(Script.model_validate(value).replies, str(path))
+            script = Script.model_validate(value)
+            return cls(script.replies, str(path), script.takes)
         except OSError as error:
             raise ModelUnusable(f"The scripted model's file {path} cannot be read: {error.strerror}.") from None
         except JsonError as error:
@@ -118,18 +130,20 @@ class ScriptedModel:
         return self._source
 
     def takes(self, mime_type: str) -> bool:
-        return True
+        return self._takes is None or any(fnmatchcase(mime_type, pattern) for pattern in self._takes)
 
     async def reply(self, turn: Turn, heard: Heard = unheard) -> Reply:
-        asked = next(message.text for message in reversed(turn.messages) if message.role != "assistant")
+        asked = _asked(turn)
         async with self._choosing:
             chosen = await asyncio.to_thread(self._take, turn.agent, asked)
         if chosen.delay_ms:
             await asyncio.sleep(chosen.delay_ms / 1000)
         if chosen.error is not None:
             raise ModelError(chosen.error, f"{_FAILURES[chosen.error]} (as {self._source} says)")
-        text = (chosen.text or "").replace(_LAST_RESULT, _last_tool_result(turn))
-        heard("text", text)
+        text = (chosen.text or "").replace(_FILES, _file_names(turn)).replace(_LAST_RESULT, _last_tool_result(turn))
+        for piece in _pieces(text):
+            heard("text", piece)
+            await asyncio.sleep(0)
         return Reply(
             text=text,
             tool_calls=tuple(ToolCall(call.name, dumps(call.args)) for call in chosen.tool_calls),
@@ -155,6 +169,24 @@ class ScriptedModel:
             f'{self._source} has no reply left for the agent "{agent}" to: {_short(text, 500)} '
             f"Unused replies: {unused}{more}."
         )
+
+
+def _pieces(text: str) -> Iterator[str]:
+    words = _WORD.findall(text)
+    some = -(-len(words) // _PIECES) or 1
+    return ("".join(words[at : at + some]) for at in range(0, len(words), some))
+
+
+def _asked(turn: Turn) -> str:
+    """What ``match`` is tried on: the latest message that is not the model's own, with a line for each of its files."""
+    message = next(message for message in reversed(turn.messages) if message.role != "assistant")
+    return "\n".join((message.text, *(f"[file: {file.filename}, {file.mime_type}]" for file in message.files)))
+
+
+def _file_names(turn: Turn) -> str:
+    """Those of the latest message of a person, or of who sent the agent."""
+    said = next((message for message in reversed(turn.messages) if message.role == "user"), None)
+    return ", ".join(file.filename for file in said.files) if said is not None else ""
 
 
 def _last_tool_result(turn: Turn) -> str:

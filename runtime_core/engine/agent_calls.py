@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from runtime_core.agents.loop import SubagentFailed, ToolDenied, run_subagent
-from runtime_core.agents.turns import Message, ModelUnusable, ToolOffer, Usage
+from runtime_core.agents.turns import File, Message, ModelUnusable, ToolOffer, Usage
 from runtime_core.engine import gating
+from runtime_core.engine.attachments import files_for, stripped
 from runtime_core.engine.ears import Ears
 from runtime_core.engine.failures import CallFailed
 from runtime_core.engine.frames import Place
@@ -26,11 +27,19 @@ if TYPE_CHECKING:
 
 
 async def subagent(
-    calls: Calls, place: Place, number: int, by: Agent | None, name: str, task: str, input: JsonText | None
+    calls: Calls,
+    place: Place,
+    number: int,
+    by: Agent | None,
+    name: str,
+    task: str,
+    input: JsonText | None,
+    files: Sequence[File] = (),
 ) -> str:
     """Run a specialist for the handler at ``place``, or for the model of the agent ``by`` there; its text.
 
-    ``number``: that of the call which sends it. Raises `CallFailed`.
+    ``number``: that of the call which sends it. ``files`` that its model does not take are left out. Raises
+    `CallFailed`.
     """
     agent = _specialist(calls, place, by, name)
     levels = place.levels + 1
@@ -45,7 +54,11 @@ async def subagent(
     try:
         model, tools = await calls.model(agent), SelectedTools(calls, agent, at)
         agent = replace(agent, prompt=specialist_prompt(agent))
-        return await run_subagent(agent, task, input, model, tools, _Overheard(calls.origin.ears, at.path, name))
+        taken, left_out = files_for(model, files) if model is not None else (files, ())
+        if left_out:
+            calls.origin.note(replace(place, path=at.path), "warning", stripped(name, left_out))
+        ear = _Overheard(calls.origin.ears, at.path, name)
+        return await run_subagent(agent, task, input, model, tools, ear, taken)
     except (SubagentFailed, ModelUnusable) as failed:
         raise CallFailed("subagent-failed", str(failed), agent=name) from None
 

@@ -1,11 +1,15 @@
-"""``ctx.attachments``: files that are given to a tool which is not durable (contract 3.2)."""
+"""Files: ``ctx.attachments`` of a tool which is not durable, and what of them reaches a model (contract 3.2)."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
+from itertools import compress
+from operator import not_
 from typing import Any, Final, cast
 
+from runtime_core.agents.turns import File, Model
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonError, JsonText, loads
 
@@ -38,15 +42,23 @@ def check_attachments(text: JsonText, *, durable: bool) -> None:
         raise _wrong(f"they have {total:,} bytes, and together they may have {TOTAL_LIMIT:,}")
 
 
-def stripped(agent: str, args: JsonText) -> str | None:
-    """What is logged where files were passed to an agent whose model takes none, else None. ``args`` as
-    ``ctx.callSubagent`` was called."""
-    values = cast("list[Any]", loads(args))
-    options: Any = values[2] if len(values) > 2 else None
-    files: Any = cast("dict[str, Any]", options).get("attachments") if isinstance(options, dict) else None
-    if not isinstance(files, list) or not files:
-        return None
-    return f'{STRIPPED}: the model of "{agent}" takes no files; left out: {len(cast("list[Any]", files))}.'
+def files_in(attachments: JsonText) -> Sequence[File]:
+    """The files of a message or a call, given as `check_attachments` wants them. Raises as that does."""
+    check_attachments(attachments, durable=False)
+    given = cast("list[dict[str, str]]", loads(attachments))
+    return [File(one["filename"], one["mimeType"], one["data"]) for one in given]
+
+
+def files_for(model: Model, files: Sequence[File]) -> tuple[Sequence[File], Sequence[File]]:
+    """Those that a model takes, and those that are left out."""
+    takes = [model.takes(file.mime_type) for file in files]
+    return tuple(compress(files, takes)), tuple(compress(files, map(not_, takes)))
+
+
+def stripped(agent: str, left_out: Sequence[File]) -> str:
+    """What is logged of files that the model of an agent does not take."""
+    shown = ", ".join(f"{file.filename} ({file.mime_type})" for file in left_out)
+    return f'{STRIPPED}: the model of "{agent}" does not take {shown}.'
 
 
 def _wrong(reason: str) -> RuntimeFault:

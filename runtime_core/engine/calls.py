@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
 from runtime_core.agents.loop import OutcomeUnknown
-from runtime_core.agents.turns import Model, ModelUnusable
+from runtime_core.agents.turns import File, Model, ModelUnusable
 from runtime_core.connections.masking import masked_json
 from runtime_core.engine.agent_calls import subagent
-from runtime_core.engine.attachments import stripped
+from runtime_core.engine.attachments import files_in
 from runtime_core.engine.failures import CallFailed, HandlerFailed, broken_off, tool_failed
 from runtime_core.engine.frames import MAX_TOOL_DEPTH, InlineFrame, Origin, Outcome, Place
 from runtime_core.engine.gate import Order
@@ -246,10 +246,8 @@ class Calls:
             )
 
     async def _subagent(self, place: Place, call: HandlerCall) -> JsonText:
-        task, given = _subagent_args(call.args, call.name)
-        if (left_out := stripped(call.name, call.args)) is not None:
-            self.origin.note(place, "warning", left_out)
-        return dumps(await subagent(self, place, call.seq, None, call.name, task, given))
+        task, given, files = _subagent_args(call.args, call.name)
+        return dumps(await subagent(self, place, call.seq, None, call.name, task, given, files))
 
     async def for_model(self, agent: Agent, at: Place, number: int, name: str, params: JsonText) -> JsonText:
         """Execute a tool call that the model of the agent at ``at`` selected. Raises `CallFailed`, `OutcomeUnknown`."""
@@ -351,11 +349,16 @@ def _check_depth(place: Place, name: str) -> None:
         )
 
 
-def _subagent_args(args: JsonText, name: str) -> tuple[str, JsonText | None]:
+def _subagent_args(args: JsonText, name: str) -> tuple[str, JsonText | None, Sequence[File]]:
+    """Task, input and files of ``ctx.callSubagent``."""
     values = loads(args)
     assert isinstance(values, list)
     task: Any = values[0] if values else None
     if not isinstance(task, str):
         raise CallFailed("subagent-failed", f'The task for subagent "{name}" must be a text.', agent=name)
-    given = values[1] if len(values) > 1 else None
-    return task, None if given is None else dumps(given)
+    given, options = (*values[1:3], None, None)[:2]
+    files: Any = cast("dict[str, Any]", options).get("attachments") if isinstance(options, dict) else None
+    try:
+        return task, None if given is None else dumps(given), files_in(dumps(files)) if files is not None else ()
+    except RuntimeFault as fault:
+        raise CallFailed("subagent-failed", f'The call of subagent "{name}": {fault.message}', agent=name) from None

@@ -144,7 +144,10 @@ def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
     return Page(items, total, cursor_of(items[-1].asked_at, items[-1].id) if len(rows) > limit else None)
 
 
-_UNHELD: Final = "finished_at IS NULL AND NOT EXISTS (SELECT 1 FROM durable_run AS asker WHERE asker.id = durable_run.parent_session)"
+_UNHELD: Final = (
+    "finished_at IS NULL AND NOT EXISTS "
+    "(SELECT 1 FROM durable_run AS asking WHERE asking.id = durable_run.parent_session)"
+)
 """The parent of what a conversation asks is the conversation."""
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from runtime_core.agents.models import choose_model
 from runtime_core.agents.scripted import ScriptedModel
-from runtime_core.agents.turns import Message, ModelError, ModelUnusable, Reply, Turn, Usage
+from runtime_core.agents.turns import File, Message, ModelError, ModelUnusable, Reply, Turn, Usage
 
 
 def load(tmp_path: Path, *replies: dict[str, Any]) -> ScriptedModel:
@@ -86,6 +86,29 @@ def test_no_fitting_reply_shows_the_text_and_what_is_left(tmp_path: Path) -> Non
     message = caught.value.message
     for words in (str(tmp_path / "script.json"), '"default"', "where is my parcel?", '"other"', "/^refund/"):
         assert words in message
+
+
+def test_a_text_is_said_in_pieces(tmp_path: Path) -> None:
+    short, long = "It  is\nlate. ", "word " * 5000
+    model = load(tmp_path, {"text": short}, {"text": long}, {"text": "", "tool_calls": [{"name": "stop"}]})
+    for text, count in ((short, 3), (long, 385), ("", 0)):
+        pieces = list[str]()
+        turn = Turn("default", "", (Message("user", "x"),))
+        reply = asyncio.run(model.reply(turn, lambda kind, piece, said=pieces: said.append(piece)))
+        assert ("".join(pieces), reply.text, len(pieces)) == (text, text, count)
+
+
+def test_which_files_it_takes_and_what_it_sees_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "script.json"
+    replies = [{"match": r"a\.png, image/png\]$", "text": "Got {{files}}."}]
+    path.write_text(json.dumps({"takes": ["application/pdf", "image/*"], "replies": replies}))
+    model = ScriptedModel.load(path)
+    kinds = ("application/pdf", "image/png", "video/mp4")
+    assert [model.takes(kind) for kind in kinds] == [True, True, False]
+    files = (File("a.pdf", "application/pdf", ""), File("a.png", "image/png", ""))
+    turn = Turn("default", "", (Message("user", "Look.", files=files),))
+    assert asyncio.run(model.reply(turn)).text == "Got a.pdf, a.png."
+    assert load(tmp_path, {"text": "x"}).takes("video/mp4")
 
 
 def test_parallel_turns_never_share_a_reply(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import dumps
 from tests.e2e.driver import Desk
 from tests.e2e.office import Office
-from tests.unit.engine.workshop import Repo, play
+from tests.unit.engine.workshop import Repo, bench, play
 
 LANGUAGES = pytest.mark.parametrize("language", ["ts", "py"])
 FILE = {"filename": "a.pdf", "mimeType": "application/pdf", "data": base64.b64encode(b"%PDF").decode()}
@@ -38,7 +38,9 @@ return {'texts': texts, 'child': await ctx.call_tool('show_py', {})}
 def office(tmp_path_factory: pytest.TempPathFactory) -> Generator[Office]:
     repo = Repo(tmp_path_factory.mktemp("files") / "repo")
     repo.agent("extractor")
-    model = repo.script({"agent": "extractor", "text": "extracted", "repeat": True})
+    model = repo.script(
+        {"agent": "extractor", "text": "extracted {{files}}", "repeat": True}, takes=["application/pdf"]
+    )
     repo.file("amodal.json", {"name": "b", "version": "1", "models": {"main": _model(model)}})
     repo.tool("show_ts", ts=SHOW_TS)
     repo.tool("show_py", py=SHOW_PY)
@@ -70,12 +72,29 @@ def test_a_tool_that_is_started_gets_its_files_and_an_empty_list_without_any(off
 
 @LANGUAGES
 def test_files_go_to_specialists_and_are_left_out_where_no_model_takes_them(office: Office, language: str) -> None:
-    got = _run(office, f"fan_{language}", [FILE, FILE])
-    assert got["texts"] == ["extracted", "extracted"]
+    got = _run(office, f"fan_{language}", [FILE, {**FILE, "filename": "b.png", "mimeType": "image/png"}])
+    assert got["texts"] == ["extracted a.pdf", "extracted "]
     assert got["child"] == {"files": None, "has": False}
     log = (office.data / "logs" / "handlers.log").read_text()
-    assert log.count("subagent_attachments_stripped") >= 2
+    assert log.count("subagent_attachments_stripped") in (1, 2)
+    assert "does not take b.png (image/png)" in log
     assert FILE["data"] not in log
+
+
+@pytest.mark.parametrize("attachments", ["{}", "'a.pdf'", "[{ filename: 'a.pdf' }]"])
+def test_what_a_handler_passes_and_is_no_file_fails_the_call(tmp_path: Path, attachments: str) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.agent("extractor")
+    call = f"ctx.callSubagent('extractor', 'Extract.', null, {{ attachments: {attachments} }})"
+    repo.tool("top", ts=f"return await {call}.catch((error) => [error.code, error.message]);", agents=("extractor",))
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data", model=repo.script()) as desk:
+            code, message = (await desk.run("top"))["result"]
+            assert code == "subagent-failed"
+            assert message.startswith('The call of subagent "extractor": attachments: ')
+
+    play(story())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The two workflows of the founding document, as they stand there, with child tools of ours."""
+"""The workflows of the founding document, as they stand there, with child tools of ours."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from runtime_core.journal.base import Answer
 from runtime_core.runtime import Runtime
+from runtime_core.wire.json import dumps
 from tests.unit.engine.workshop import play
 
 SEEDS = Path(__file__).parent / "fixtures" / "seeds"
@@ -53,3 +54,24 @@ def test_review_request(tmp_path: Path) -> None:
             await runtime.close()
 
     play(story())
+
+
+@pytest.mark.parametrize("tool", ["extract_facts", "extract_facts_py"])
+def test_fanning_out_attachments(tmp_path: Path, tool: str) -> None:
+    kinds = {"a.pdf": "application/pdf", "b.png": "image/png", "c.mp4": "video/mp4"}
+    files = [{"filename": name, "mimeType": kind, "data": "AA=="} for name, kind in kinds.items()]
+
+    async def story() -> None:
+        runtime = Runtime(tmp_path / "data")
+        await runtime.open()
+        try:
+            reply = await runtime.run_tool(SEEDS, tool, "{}", who="ann", attachments=dumps(files))
+        finally:
+            await runtime.close()
+        facts = ["Facts of a.pdf from: a.pdf.", "Facts of b.png from: b.png.", "Facts of c.mp4 from: ."]
+        assert reply["result"] == {"results": facts}
+
+    play(story())
+    log = (tmp_path / "data/logs/handlers.log").read_text()
+    assert log.count("subagent_attachments_stripped") == 1
+    assert 'the model of "document-extractor" does not take c.mp4 (video/mp4)' in log

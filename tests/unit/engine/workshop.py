@@ -71,9 +71,9 @@ class Repo:
     def file(self, name: str, content: Any) -> None:
         self._write(name, content)
 
-    def script(self, *replies: dict[str, Any]) -> str:
+    def script(self, *replies: dict[str, Any], **more: Any) -> str:
         """A model file in the repository; returns what ``--model`` takes."""
-        self._write("script.json", {"replies": list(replies)})
+        self._write("script.json", {"replies": list(replies), **more})
         return f"scripted:{self.root / 'script.json'}"
 
     def _write(self, name: str, content: Any) -> None:
