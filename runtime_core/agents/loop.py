@@ -294,8 +294,8 @@ async def _together(work: Sequence[Awaitable[str]]) -> Sequence[str]:
 
 
 async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentTools, over: str | None = None) -> str:
-    """The result as the model reads it: what is not an object is wrapped (contract 2.7). ``over``: why no call is made
-    any more; each one needs a result all the same, or no provider would take the conversation again."""
+    """The result as the model reads it (`as_seen`). ``over``: why no call is made any more; each one needs a result all
+    the same, or no provider would take the conversation again."""
     try:
         if over is not None:
             result = await tools.refuse(call.name, call.args, f"Not called, because the turn has ended: {over}")
@@ -314,6 +314,11 @@ async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentT
         if isinstance(error, RuntimeFault) and error.is_storage:
             raise
         return f"Tool execution failed: {error}"
+    return as_seen(result)
+
+
+def as_seen(result: JsonText) -> str:
+    """A result as the model reads it: what is not an object is wrapped (contract 2.7)."""
     return result if result.lstrip().startswith("{") else f'{{"result":{result or "null"}}}'
 
 

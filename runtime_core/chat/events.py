@@ -108,14 +108,6 @@ def _of_specialist(name: str, values: list[JsonValue]) -> dict[str, JsonValue]:
     return shown
 
 
-def json_or_text(text: str) -> JsonValue:
-    """What `result_text` was made of."""
-    try:
-        return loads(text)
-    except JsonError:
-        return text
-
-
 def as_text(value: JsonValue) -> str:
     """What is said of the result of a trigger's tool: its words, if it has any, else all of it."""
     match value:

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from runtime_core.agents.loop import NO_MODEL, Bounds, Ending, OutcomeUnknown, ToolDenied, converse
+from runtime_core.agents.loop import NO_MODEL, Bounds, Ending, OutcomeUnknown, ToolDenied, as_seen, converse
 from runtime_core.agents.turns import File, Message, ModelError, ModelUnusable, ToolCall, Usage
 from runtime_core.chat.calls import TurnCalls
-from runtime_core.chat.events import Event, as_text, event, json_or_text
+from runtime_core.chat.events import Event, as_text, event
 from runtime_core.chat.record import TurnRecord
 from runtime_core.chat.transcript import body_of, for_model, withheld
 from runtime_core.chat.triggers import Fired, fired
@@ -25,12 +25,10 @@ from runtime_core.engine.engine import Engine
 from runtime_core.engine.talk import Talk, TalkRequest
 from runtime_core.repo.bundle import HookPoint
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.json import dumps
+from runtime_core.wire.json import dumps, loads
 
 log = logging.getLogger(__name__)
 
-CHAT_TURNS: Final = 50
-"""Turns of the model for one message."""
 INTERRUPTED: Final = "interrupted"
 USER_ABORT: Final = "user_abort"
 
@@ -65,11 +63,12 @@ class LiveTurn:
 
     def __init__(self, engine: Engine, request: TalkRequest, said: Said, record: TurnRecord) -> None:
         self.events: asyncio.Queue[Event | None] = asyncio.Queue()
-        self.usage = Usage()
+        self._usage = Usage()
+        self._by_others = Usage()
         self._engine = engine
         self._said = said
         self._record = record
-        calls = TurnCalls(request.bundle, self.events.put_nowait, record, self.spent)
+        calls = TurnCalls(request.bundle, self.events.put_nowait, record, self._spent_by_others)
         self._request = replace(request, on_span=calls.on_span, ears=calls)
         self._holds_back = any("preOutput" in hook.points for hook in request.bundle.hooks)
         self._talk: Talk | None = None
@@ -122,9 +121,9 @@ class LiveTurn:
         if slow is not None:
             self._note("warning", message=slow)
         if found is not None:
-            result = await self._triggered(talk, found, messages)
+            words = await self._triggered(talk, found, messages)
             if not found.goes_on:
-                ending = Ending("answered", as_text(json_or_text(result)))
+                ending = Ending("answered", words)
                 await self.said(Message("assistant", ending.text))
                 await self._after(talk, ending)
                 return End("model_stop")
@@ -141,25 +140,27 @@ class LiveTurn:
         if lacking:
             names = ", ".join(file.filename for file in lacking)
             self._note("warning", message=f"The model cannot see these files; tools get them all the same: {names}.")
-        bounds = Bounds(CHAT_TURNS, talk.agent.max_tool_calls, self._said.tokens)
-        if self._said.tokens is not None and self._said.tokens <= 0:
-            return Ending("budget_exceeded", reason="The conversation has used up the tokens that it may take.")
+        bounds = Bounds.of_chat(talk.agent, tokens=self._said.tokens, others=lambda: self._by_others.total_tokens)
         return await converse(talk.agent, seen, model, talk.tools, bounds, self)
 
     async def _triggered(self, talk: Talk, found: Fired, messages: list[Message]) -> str:
-        """Run the tool of a trigger, and put it into the conversation as if the model had called it."""
+        """Run the tool of a trigger, and put it into the conversation as if the model had called it; what is said of
+        its result if no model goes on."""
         call = ToolCall(found.tool.name, found.params)
         asking = Message("assistant", "", (call,))
         messages.append(asking)
         await self.said(asking)
         try:
-            result = await talk.trigger(found.tool.name, found.params)
-        except (CallRefused, ToolDenied) as failed:
-            result = str(failed)
+            value = await talk.trigger(found.tool.name, found.params)
+            result, words = as_seen(value), as_text(loads(value or "null"))
+        except ToolDenied as denied:
+            result = words = str(denied)
+        except CallRefused as failed:
+            result = words = f"Tool execution failed: {failed}"
         told = Message("tool", result, call=call)
         messages.append(told)
         await self.said(told)
-        return result
+        return words
 
     def _end_of(self, ending: Ending) -> End:
         if self._withheld is not None and ending.kind == "answered":
@@ -191,8 +192,12 @@ class LiveTurn:
         await self._record.flush()
 
     def spent(self, usage: Usage) -> None:
-        self.usage += usage
+        self._usage += usage
         self._record.spend(usage)
+
+    def _spent_by_others(self, usage: Usage) -> None:
+        self._by_others += usage
+        self.spent(usage)
 
     async def _answered(self, message: Message) -> None:
         self._withheld = await self._hook_on(message.text)
@@ -218,7 +223,7 @@ class LiveTurn:
         if any(self._heard.values()) and not self._holds_back:
             cut = Message("assistant", self._heard["text"], reasoning=self._heard["reasoning"])
             self._record.add("assistant", body_of(cut, cut=True))
-        usage = self.usage.to_wire()
+        usage = self._usage.to_wire()
         told = {"reason": end.reason, "code": end.code, "message": end.message, "blocked": end.blocked, "usage": usage}
         self._record.add("end", dumps({name: value for name, value in told.items() if value is not None}))
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.unit.chat.talking import Talker, talking
+from tests.unit.chat.talking import talking
 from tests.unit.engine.workshop import Repo, play
 
 
