@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,20 @@ from inbox_app.desktop.secrets import Keychain
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
 from runtime_core.connections.openapi_check import Described, described
+from runtime_core.deploys.handlers import load_handlers
+from runtime_core.deploys.local import as_judged
 from runtime_core.engine.definitions import Definitions
-from runtime_core.hosts.base import DependenciesUnavailable, HandlerLoadError, HostRepo, HostUnavailable
 from runtime_core.hosts.sandbox import filters_calls, landlock_version, missing_borders
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.journal.driver import DriverError
 from runtime_core.journal.look import look
 from runtime_core.journal.trust import Agreement, agreement
 from runtime_core.repo.builtins import DEFAULT_TOOLS
-from runtime_core.repo.bundle import Agent, Bundle, BundleError, Hook, Ignored, Problem, Tool
+from runtime_core.repo.bundle import Agent, Bundle, BundleError, Ignored, Problem, Tool
 from runtime_core.repo.checks import check_grants
 from runtime_core.repo.outlets import outlets
 from runtime_core.repo.reach import AGENT, reach
-from runtime_core.repo.report import PARSE_FAILED, Report
+from runtime_core.repo.report import Report
 from runtime_core.repo.trust import needs
 
 
@@ -51,7 +52,7 @@ def check(root: Path, data: Path, *, as_json: bool) -> int:
     report = Report()
     check_grants(bundle.tools, bundle.agents, report)
     openapi = described(bundle, Keychain())
-    problems = [*map(_for_whoever_checks, bundle.problems), *report.problems, *found, *openapi.problems]
+    problems = [*map(as_judged, bundle.problems), *report.problems, *found, *openapi.problems]
     agreed = _agreement(data, bundle)
     failed = any(problem.severity == "error" for problem in problems)
     if as_json:
@@ -70,83 +71,10 @@ async def _read(root: Path, packages: Path) -> tuple[Bundle, list[Problem]]:
         hosts = HandlerHosts(Path(cache), packages=packages)
         try:
             bundle = await Definitions(hosts, Keychain()).load(root)
-            return bundle, await _load_handlers(bundle, hosts)
+            found = [problem async for _, problem in load_handlers(bundle, hosts)]
+            return bundle, [problem for problem in found if problem is not None]
         finally:
             await hosts.close()
-
-
-def _for_whoever_checks(problem: Problem) -> Problem:
-    """A definition in code that cannot be read leaves out only what it defines; whoever checks wants it put right."""
-    is_code = problem.file.endswith((".ts", ".py"))
-    return (
-        replace(problem, severity="error") if problem.code == PARSE_FAILED and problem.remedy and is_code else problem
-    )
-
-
-async def _load_handlers(bundle: Bundle, hosts: HandlerHosts) -> list[Problem]:
-    """Handlers and hooks, without calling any: syntax errors, missing imports, no function to call.
-
-    Definitions in code are read already.
-    """
-    repo = HostRepo(bundle.root, bundle.revision)
-    problems: list[Problem] = []
-    for tool in bundle.tools.values():
-        problem = await _load_handler(hosts, repo, tool) if tool.layout == "json" else None
-        if problem is not None and problem not in problems:
-            problems.append(problem)
-    for hook in bundle.hooks:
-        problem = await _load_hook(hosts, repo, hook)
-        if problem is not None and problem not in problems:
-            problems.append(problem)
-    return problems
-
-
-async def _load_hook(hosts: HandlerHosts, repo: HostRepo, hook: Hook) -> Problem | None:
-    try:
-        await hosts.describe(repo, hook.language, hook.entry, "hook", hook.config)
-    except HandlerLoadError as error:
-        broken = _broken("hook", hook.entry, error)
-    except HostUnavailable as error:
-        return _unchecked(error)
-    else:
-        return None
-    remedy = {
-        "typescript": "Write: export function createHook(config) { return { run(point, payload, ctx) { … } }; }.",
-        "python": "Write: def create_hook(config), which returns an object with a function run(point, payload, ctx).",
-    }[hook.language]
-    return replace(broken, remedy=remedy) if "has no hook" in broken.message else broken
-
-
-def _broken(what: str, entry: str, error: HandlerLoadError) -> Problem:
-    reason = " ".join(str(error).removeprefix(f"{entry} cannot be loaded: ").split())
-    message = f"The {what} cannot be loaded: {reason}."
-    return Problem("error", "CONFIG_VALIDATION_FAILED", entry, message, "Correct it there.")
-
-
-def _unchecked(error: HostUnavailable) -> Problem:
-    return Problem("warning", "READ_FAILED", ".", f"Handlers of this language are not checked here: {error}", "")
-
-
-async def _load_handler(hosts: HandlerHosts, repo: HostRepo, tool: Tool) -> Problem | None:
-    try:
-        described = await hosts.describe(repo, tool.language, tool.entry)
-    except HandlerLoadError as error:
-        return _broken("handler", tool.entry, error)
-    except DependenciesUnavailable as error:
-        if error.code != "untrusted":
-            return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, str(error), "")
-        message = f"Its handler is not checked: the packages in {tool.dependencies} are installed when it first runs."
-        return Problem("warning", "READ_FAILED", tool.entry, message, "")
-    except HostUnavailable as error:
-        return _unchecked(error)
-    if described["problem"] is None:
-        return None
-    message = f"Its handler cannot be called: {described['problem']}."
-    remedy = {
-        "typescript": "Write: export default async function (params, ctx) { … }.",
-        "python": "Write: async def handler(params, ctx).",
-    }[tool.language]
-    return Problem("error", "CONFIG_VALIDATION_FAILED", tool.entry, message, remedy)
 
 
 def _summary(error: BundleError, what: str) -> GatewayError:

@@ -17,6 +17,9 @@ from runtime_core.connections.client import Connections
 from runtime_core.connections.mcp import McpServers
 from runtime_core.connections.openapi_source import OpenApiDocuments
 from runtime_core.connections.secrets import EnvironmentSecrets, Secrets
+from runtime_core.deploys.builds import Builds
+from runtime_core.deploys.local import Workshop
+from runtime_core.deploys.switching import LocalSwitches, PlatformSwitches
 from runtime_core.dispatch.changes import Change, Changes, Listener
 from runtime_core.dispatch.executor import Executor
 from runtime_core.dispatch.lock import ExecutorLock
@@ -51,6 +54,7 @@ from runtime_core.tools.memory import MemoryTools
 from runtime_core.tools.openapi import OpenApiTools
 from runtime_core.tools.request import Requests
 from runtime_core.tools.stores import StoreTools
+from runtime_core.tools.switches import StoredSwitches
 from runtime_core.tools.web import WebTools
 from runtime_core.wire.codes import RuntimeFault, no_session
 from runtime_core.wire.json import JsonText, dumps, loads
@@ -65,6 +69,8 @@ Lane = Literal["direct", "invoke"]
 
 STOP_GRACE_S: Final = 3.0
 GATE_REST_S: Final = 1.0
+WAITING_CHECKED: Final = 100
+"""Waiting runs that a reload replays."""
 
 
 class Runtime:
@@ -132,7 +138,8 @@ class Runtime:
         far_tools = (OpenApiTools(self._openapi, self._connections), McpTools(self._mcp))
         self._hooks = Hooks(self._new_hosts(), self._documents)
         own_tools = (ChatTools(), KnowledgeTools(), MemoryTools(self._journal))
-        toolbox = Toolbox((*own_tools, store_tools, WebTools(self._secrets), requests, mail_tools, *far_tools))
+        families = (*own_tools, store_tools, WebTools(self._secrets), requests, mail_tools, *far_tools)
+        toolbox = Toolbox(families, StoredSwitches(self._journal))
         self._gates = Gates(
             self._journal,
             self._settings.confirmations.wait_s,
@@ -170,6 +177,12 @@ class Runtime:
             self._settings,
             toolbox,
         )
+        workshop = Workshop(
+            shelf, self._new_hosts, lambda bundle: self._dry_runs.check_all(bundle, WAITING_CHECKED, is_touched=True)
+        )
+        self.builds = Builds(self._journal, workshop, self._secrets, self._settings.platform)
+        self.switches = LocalSwitches(self._journal, shelf, toolbox)
+        self.platform_switches = PlatformSwitches(self._secrets, self._settings.platform)
         self._executor = Executor(
             self._journal,
             self._engine,

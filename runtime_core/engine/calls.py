@@ -124,6 +124,7 @@ class Calls:
     async def _tool(self, place: Place, call: HandlerCall) -> JsonText:
         ready = self.origin.ready(call.name)
         if ready is not None:
+            await self.origin.toolbox.look(self.origin.bundle)
             self.check_ready(place, ready, call.args)
             return await self._use(ready, call.args, self.caller(place, call.seq))
         tool = self.child_tool(place, call.name, call.args)
@@ -140,7 +141,19 @@ class Calls:
                 tool=tool.name,
             )
         _check_depth(place, tool.name)
+        self._check_on(tool)
         self._check(tool, params)
+
+    def _check_on(self, tool: ReadyTool) -> None:
+        bundle = self.origin.bundle
+        if self.origin.toolbox.is_off(bundle, tool.name):
+            raise CallFailed(
+                "execution-failed",
+                f'Tool "{tool.name}" is switched off by an operator for the repository {bundle.name}. Switch it on '
+                f"with: operator-inbox tools {bundle.root} --enable {tool.name}",
+                tool=tool.name,
+                cause={"name": "SwitchedOff", "message": f'"{tool.name}" is switched off'},
+            )
 
     def prepared(self, place: Place, call: HandlerCall, tool: ReadyTool, prepare: Prepare) -> StoreWrite:
         """What a tool that only writes a store is to write. Raises `CallFailed`."""
@@ -253,6 +266,8 @@ class Calls:
         """Execute a tool call that the model of the agent at ``at`` selected. Raises `CallFailed`, `OutcomeUnknown`."""
         ready = self.origin.ready(name)
         if ready is not None:
+            await self.origin.toolbox.look(self.origin.bundle)
+            self._check_on(ready)
             self._check(ready, params)
             caller = self.caller(at, number, agent)
             verdict = await _judged(ready, params, caller)

@@ -28,7 +28,7 @@ from runtime_core.spans.book import entry_key
 from runtime_core.tools.base import Toolbox
 from runtime_core.wire.codes import RuntimeFault, no_session
 from runtime_core.wire.json import loads
-from runtime_core.wire.runs import Entry, PauseRow, RunRow, RunStatus, SlotPath, is_below, iso
+from runtime_core.wire.runs import PARKED, Entry, PauseRow, RunRow, RunStatus, SlotPath, is_below, iso
 from runtime_core.wire.settings import Settings
 
 PREVIEW_S: Final = 5.0
@@ -110,17 +110,23 @@ class DryRuns:
             ending = unknown("run-changed", f"Session {run.id} went on meanwhile. Look at it again.")
         return _wire(script, pause, ending, answer.who)
 
-    async def check_all(self, bundle: Bundle, limit: int | None) -> AsyncGenerator[ReplayVerdict]:
+    async def check_all(
+        self, bundle: Bundle, limit: int | None, *, is_touched: bool = False
+    ) -> AsyncGenerator[ReplayVerdict]:
         """Whether this code does what the runs of its repository did; changed parameters count.
 
-        Latest first, at most ``limit``.
+        Latest first, at most ``limit``. ``is_touched``: only of those that wait and will go on with it, having had
+        other code.
         """
         home = _real(bundle.root)
         left = float("inf") if limit is None else limit
         cursor: str | None = None
+        statuses = PARKED if is_touched else get_args(RunStatus)
         while left > 0:
-            page = await self._journal.runs(get_args(RunStatus), _PAGE, cursor)
+            page = await self._journal.runs(statuses, _PAGE, cursor)
             for run in page.items:
+                if is_touched and (run.resume_on is not None or (run.leg_revision or run.revision) == bundle.revision):
+                    continue
                 if left > 0 and _real(run.repo) == home:
                     left -= 1
                     yield await self._check(run, bundle)

@@ -265,6 +265,7 @@ class Engine:
             lacks = "is not a durable tool any more" if run.tool in bundle.tools else "is not there any more"
             await self._hold(claim, "tool-unavailable", f'the tool "{run.tool}" of {run.repo} {lacks}.')
             return
+        await self._toolbox.look(bundle)
         if run.id in self._cancelled:
             return
         if above is not None:

@@ -16,7 +16,7 @@ from runtime_core.repo.bundle import Bundle, BundleError, Problem, Tool
 from runtime_core.repo.revision import TooLarge, revision_of, stamp_of
 from runtime_core.repo.versions import Versions
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.runs import RunRow, Standing
+from runtime_core.wire.runs import PARKED, RunRow, Standing
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,6 @@ UNSURE_S: Final = 0.1
 """Files that changed so shortly before they were looked at may change again without their times showing it."""
 LOOK_S: Final = 0.5
 _OLD_BUNDLES: Final = 16
-_PARKED: Final = frozenset({"awaiting-input", "sleeping", "needs-attention", "diverged"})
 
 
 class Shelf:
@@ -156,7 +155,7 @@ class Shelf:
 
     async def is_changed(self, run: Standing) -> bool:
         """Whether a parked run would go on with other code than its last leg had."""
-        if run.status not in _PARKED or run.resume_on is not None:
+        if run.status not in PARKED or run.resume_on is not None:
             return False
         newest = await self.newest(run.repo)
         return newest is not None and newest != (run.leg_revision or run.revision)

@@ -22,6 +22,17 @@ VERBS: Final[Mapping[str, Mode]] = {"get": "read", "query": "read", "list": "rea
 """What can be done with a store, and the grant it takes."""
 
 
+LACKS: Final[Mapping[str, str]] = {
+    "call_subagent": "an agent with subagents: list them in its agent.json",
+    "load_knowledge": "documents: put them into knowledge/",
+    "memory": 'memory: set "memory": {"enabled": true} in amodal.json',
+    REQUEST: 'a connection: add connections/NAME/spec.json with "protocol": "rest"',
+    **dict.fromkeys(WEB_TOOLS, "a provider: add webTools to amodal.json"),
+    **dict.fromkeys(MAIL_TOOLS, 'a mailbox: add connections/NAME/spec.json with "protocol": "gmail" or "mail"'),
+}
+"""What a repository is to have for a tool that comes with the runtime."""
+
+
 def store_tools(store: Store, mode: Mode = "rw") -> Sequence[str]:
     """The tools of a store that a grant gives."""
     verbs = (verb for verb, needed in VERBS.items() if mode == "rw" or needed == "read")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal, Protocol, cast, runtime_checkable
 
 from runtime_core.repo.bundle import Agent, Bundle, Effect
@@ -135,11 +136,24 @@ class Asking(Provider, Protocol):
         ...
 
 
+class Switches(Protocol):
+    """What an operator has switched off."""
+
+    async def look(self, root: Path) -> None:
+        """Find out what is off now for the repository at ``root``."""
+        ...
+
+    def is_off(self, root: Path, tool: str) -> bool:
+        """As of the last `look`."""
+        ...
+
+
 class Toolbox:
     """All families, the first one that knows a name counts. Tools that a repository writes come before any of them."""
 
-    def __init__(self, providers: Sequence[Provider]) -> None:
+    def __init__(self, providers: Sequence[Provider], switches: Switches | None = None) -> None:
         self._providers = providers
+        self._switches = switches
 
     def find(self, bundle: Bundle, name: str) -> ReadyTool | None:
         return next((tool for provider in self._providers if (tool := provider.find(bundle, name)) is not None), None)
@@ -148,9 +162,19 @@ class Toolbox:
         return sorted({name for provider in self._providers for name in provider.names(bundle)})
 
     async def ask(self, bundle: Bundle, sources: Sequence[str]) -> None:
-        """Have the names told that a model with these connections and servers may use."""
+        """Have the names told that a model with these connections and servers may use, and what is switched off."""
+        await self.look(bundle)
         asked = (provider.ask(bundle, sources) for provider in self._providers if isinstance(provider, Asking))
         await asyncio.gather(*asked)
+
+    async def look(self, bundle: Bundle) -> None:
+        """Find out which tools are switched off now."""
+        if self._switches is not None:
+            await self._switches.look(bundle.root)
+
+    def is_off(self, bundle: Bundle, name: str) -> bool:
+        """Whether an operator had switched off this tool when that was looked at; one of the repository never is."""
+        return self._switches is not None and name not in bundle.tools and self._switches.is_off(bundle.root, name)
 
     def knows(self, bundle: Bundle, sources: Sequence[str]) -> bool:
         """Whether `names` holds all that these connections and servers give."""

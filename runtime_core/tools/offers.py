@@ -28,7 +28,7 @@ def _is_there(name: str, agent: Agent, bundle: Bundle, toolbox: Toolbox) -> bool
     own = bundle.tools.get(name)
     if own is not None:
         return own.llm_callable
-    if name == REQUEST and not rest_connections(bundle):
+    if (name == REQUEST and not rest_connections(bundle)) or toolbox.is_off(bundle, name):
         return False
     return not is_beyond_grants(name, agent, bundle.stores) and toolbox.find(bundle, name) is not None
 

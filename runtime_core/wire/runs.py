@@ -29,9 +29,11 @@ JOURNAL_FORMAT: Final = 1
 """The way calls of a run are recorded (slots, digests, error objects). Runs of a later one are left alone."""
 
 FINISHED: Final = frozenset({"completed", "failed", "cancelled", "expired"})
+"""Statuses that never change again. ``diverged`` and ``needs-attention`` are unfinished (decision 24)."""
+PARKED: Final[tuple[RunStatus, ...]] = ("awaiting-input", "sleeping", "needs-attention", "diverged")
+"""A run that waits for something outside of its code."""
 WAKING: Final = frozenset({"awaiting-input", "sleeping"})
 """A run that waits so goes on when its time has come (``wake_at``)."""
-"""Statuses that never change again. ``diverged`` and ``needs-attention`` are unfinished (decision 24)."""
 
 CallKind = Literal["tool", "subagent", "input", "approval", "sleep", "timer", "step", "request", "store", "exec"]
 PAUSE_KINDS: Final = frozenset({"input", "approval"})

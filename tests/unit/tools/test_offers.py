@@ -125,3 +125,22 @@ def test_a_tool_of_the_repository_goes_before_one_of_the_runtime() -> None:
         "stop_execution",
         "load_knowledge",
     ]
+
+
+class Off:
+    """Switches that were looked at."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    async def look(self, root: Path) -> None:
+        pass
+
+    def is_off(self, root: Path, tool: str) -> bool:
+        return tool in self._names
+
+
+def test_what_is_switched_off_is_not_offered_but_a_tool_of_the_repository_is() -> None:
+    toolbox = Toolbox([Shelf(*CHAT)], Off("present", "ask_choice"))
+    agent = Agent("a", "", "a", "", tools=("present", "ask_choice", "load_knowledge"))
+    assert offered(agent, bundle(tool("present")), toolbox) == ["present", "load_knowledge"]

@@ -1,0 +1,170 @@
+"""Why a build failed, read from its log (tools.txt: TypeScript, dependency, manifest and validation failures)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from runtime_core.repo.bundle import Problem
+from runtime_core.repo.report import NOT_FOUND, PARSE_FAILED
+from runtime_core.wire.builds import Failure, FailureKind, Line
+
+SHOWN: Final = 20
+"""Causes that are told."""
+_LINES: Final = 8
+"""Lines that are told of one cause."""
+
+ADVICE: Final[dict[FailureKind, str]] = {
+    "typescript": "Correct the TypeScript there, then push and deploy again.",
+    "python": "Correct the Python there, then push and deploy again.",
+    "dependency": "Check the package's name and version in the package.json or requirements.txt beside the tool, and "
+    "that it is listed there at all.",
+    "manifest": "Correct the JSON there: amodal.json, tool.json or agent.json.",
+    "validation": "The definition is readable and not valid: change what the line names. See all of it with: "
+    "operator-inbox check PATH",
+    "network": "The build could not reach another system. Deploy again; if it happens again, that system is down or "
+    "closed to the platform.",
+    "authorization": "Something refused the credentials of the build: check the access to the repository, to private "
+    "packages, and the key.",
+    "not-found": "Check the branch, the id of the agent and the names in the line: it is not there.",
+    "rate-limit": "Another system was asked too often. Wait some minutes and deploy again.",
+    "unknown": "Read the last lines of the log.",
+}
+
+_FILE: Final = r"(?P<file>(?:[\w@.-]+/)*[\w@.-]+\.(?:tsx?|mts|cts|jsx?|mjs|cjs|json|py|txt|toml|md))"
+_PLACES: Final = (
+    re.compile(_FILE + r"\((?P<line>\d+)(?:,\d+)?\)"),
+    re.compile(_FILE + r":(?P<line>\d+)(?::\d+)?"),
+    re.compile(r"File \"(?:[^\"]*?/)?" + _FILE + r"\", line (?P<line>\d+)"),
+    re.compile(_FILE + r"(?P<line>)(?=\W|$)"),
+)
+
+_PACKAGE: Final = r"['\"](?!\.{0,2}/)[^'\"]+['\"]"
+
+_SIGNS: Final[dict[FailureKind, str]] = {
+    "dependency": (
+        rf"\bTS(2307|7016)\b.*{_PACKAGE}|cannot find (module|package) {_PACKAGE}|could not resolve {_PACKAGE}|"
+        r"\bERR_MODULE_NOT_FOUND\b|\bMODULE_NOT_FOUND\b|ModuleNotFoundError|No module named|"
+        r"\b(ERESOLVE|ETARGET|EINTEGRITY|ENOVERSIONS|EBADENGINE)\b|\bERR_PNPM_|npm (ERR!|error) (404|code E404)|"
+        r"no matching (distribution|version)|could not find a version|unable to resolve dependency|"
+        r"peer dep|resolutionimpossible|lockfile .*(out of date|not up to date)|YN00\d\d:.*error|"
+        r"not in this registry|(npm|pip|pnpm|yarn|bun|uv)( install)?.*\b(failed|exited with)"
+    ),
+    "rate-limit": (r"\b429\b.*(too many|rate)|too many requests|rate.?limit(ed|s)? (exceeded|reached)|toomanyrequests"),
+    "network": (
+        r"\b(ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|EHOSTUNREACH)\b|getaddrinfo|network is "
+        r"unreachable|could not resolve host|connection (refused|reset|timed out)|name or service not known"
+    ),
+    "authorization": (
+        r"\b(401|403)\b.*(unauthori[sz]ed|forbidden)|\bunauthori[sz]ed\b|\bforbidden\b|\bE40[13]\b|authentication "
+        r"failed|permission denied|bad credentials|access denied|could not read from remote repository"
+    ),
+    "not-found": (
+        r"remote branch \S+ not found|couldn't find remote ref|pathspec .* did not match|repository not found|"
+        r"(agent|branch|environment|deployment) .*\b(not found|does not exist|is unknown)|unknown (agent|branch|"
+        r"environment)"
+    ),
+    "manifest": (
+        r"\bCONFIG_(PARSE_FAILED|NOT_FOUND)\b|\bmanifest\b.*(invalid|error|missing|fail|not found|unreadable)|"
+        r"(invalid|missing|unreadable|cannot read|could not read|failed to (read|parse)).*\bmanifest\b|"
+        r"(amodal|tool|agent|package|connection|policy)\.json\b.*(invalid|missing|unexpected|parse|not found|"
+        r"no such file|not valid json|malformed)|(unexpected (token|end)|expected .*) .*\bJSON\b|JSONDecodeError"
+    ),
+    "typescript": (
+        r"\bTS\d{4,5}\b|\.(tsx?|mts|cts)\b.*\b(error|SyntaxError)|\b(error|SyntaxError)\b.*\.(tsx?|mts|cts)\b|"
+        r"type error:|is not assignable to|cannot find name '|\[ERROR\] (expected|unexpected|no matching export)|"
+        r"has no exported member|^\s*SyntaxError: (?!invalid syntax)"
+    ),
+    "python": (
+        r"\b(SyntaxError|IndentationError|TabError|ImportError|NameError)\b|\.py\b.*\berror\b|"
+        r"File \"[^\"]+\.py\", line \d+"
+    ),
+    "validation": (
+        r"\bCONFIG_VALIDATION_FAILED\b|validation (error|failed|failure)|failed validation|\bZodError\b|schema "
+        r"(error|violation)|does not match (the )?schema|\binvalid (tool|agent|store|connection|hook|automation)\b|"
+        r"\bmust (be|have|match|not)\b|is not a valid\b|is required\b|required (field|property|key)|duplicate "
+        r"(tool|agent|store|id|name)|unknown (tool|store|connection|field|key|property)"
+    ),
+}
+"""The first that fits a line counts."""
+_RULES: Final[dict[FailureKind, re.Pattern[str]]] = {
+    kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _SIGNS.items()
+}
+_BAD: Final = re.compile(r"\b(error|fatal|failed|failure|exception|panic|cannot|could not|unable to)\b", re.IGNORECASE)
+_HARMLESS: Final = re.compile(
+    r"\b0 (errors|failed|failures)\b|no errors?\b|\b(warn|warning|deprecated|notice)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    kind: FailureKind
+    text: str
+    file: str
+    line: int | None
+
+
+def failures_of(log: Sequence[Line]) -> Sequence[Failure]:
+    """The causes that the log of a failed build tells, those told first first; never none."""
+    found: list[Failure] = []
+    for hit in _hits(log):
+        same = next((i for i, one in enumerate(found) if one.kind == hit.kind and _is_same(one, hit)), None)
+        if same is None:
+            found.append(Failure(hit.kind, (hit.text,), ADVICE[hit.kind], hit.file, hit.line))
+        elif hit.text not in found[same].lines and len(found[same].lines) < _LINES:
+            one = found[same]
+            file, line = (one.file, one.line) if one.file else (hit.file, hit.line)
+            found[same] = replace(one, lines=(*one.lines, hit.text), file=file, line=line)
+    if found:
+        return found[:SHOWN]
+    told = [line.text for line in log if line.text.strip()]
+    bad = [text for text in told if _BAD.search(text) and not _HARMLESS.search(text)]
+    return [Failure("unknown", tuple((bad or told)[-_LINES:]), ADVICE["unknown"])]
+
+
+def failure_of(problem: Problem) -> Failure:
+    """A problem of a repository as the cause of a failed build."""
+    file = "" if problem.file == "." else problem.file
+    kind = _kind(problem)
+    advice = problem.remedy or ADVICE[kind]
+    return Failure(kind, (f"{f'{file}: ' if file else ''}{problem.message}",), advice, file, problem.line)
+
+
+def _kind(problem: Problem) -> FailureKind:
+    if problem.file.endswith((".ts", ".tsx", ".py")):
+        if _RULES["dependency"].search(problem.message) or "package" in problem.message:
+            return "dependency"
+        return "python" if problem.file.endswith(".py") else "typescript"
+    if problem.file.endswith(("package.json", "requirements.txt")):
+        return "dependency"
+    return "manifest" if problem.code in (PARSE_FAILED, NOT_FOUND) else "validation"
+
+
+def _hits(log: Iterable[Line]) -> Iterator[_Hit]:
+    """The lines that tell a cause. A place that stands on a line of its own belongs to what the next one tells."""
+    place: tuple[str, int | None] = ("", None)
+    for line in log:
+        text = line.text.strip()
+        if not text or line.level == "warning" or (line.level == "info" and _HARMLESS.search(text)):
+            continue
+        file, number = _place(text)
+        kind: FailureKind | None = next((kind for kind, pattern in _RULES.items() if pattern.search(text)), None)
+        if kind is None and line.level == "error" and _BAD.search(text):
+            kind = "unknown"
+        if kind is not None:
+            yield _Hit(kind, text, *((file, number) if file else place))
+        place = (file, number) if number is not None else ("", None)
+
+
+def _is_same(known: Failure, hit: _Hit) -> bool:
+    """What has no place of its own belongs to the cause of its kind that was told before."""
+    return not hit.file or not known.file or (known.file, known.line) == (hit.file, hit.line)
+
+
+def _place(text: str) -> tuple[str, int | None]:
+    for pattern in _PLACES:
+        if found := pattern.search(text):
+            return found["file"], int(found["line"]) if found["line"] else None
+    return "", None

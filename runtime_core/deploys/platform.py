@@ -1,0 +1,399 @@
+"""Client of the platform: redeploy, build logs, and the switches of its built-in tools (tools.txt, "Iteration Loop").
+
+Only what reads is sent again. The key goes to the configured origin and nowhere else: no redirect leads it away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import quote
+
+from runtime_core.connections.masking import masked
+from runtime_core.connections.sending import TooLarge, certificates, read
+from runtime_core.deploys.address import BASE, KEY, Address
+from runtime_core.deploys.answers import (
+    Events,
+    Onward,
+    Piece,
+    build_id,
+    complaint,
+    read_line,
+    read_whole,
+    state_of,
+)
+from runtime_core.wire.builds import BuildState, Line
+from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.json import JsonError, dumps, loads
+
+if TYPE_CHECKING:
+    import httpx
+
+LOG_LIMIT: Final = 16 * 1024 * 1024
+"""Bytes of one answer."""
+_CONNECT_S: Final = 10.0
+_READ_S: Final = 60.0
+_REDIRECTS: Final = 5
+_NO_RETRY: Final = frozenset({400, 401, 403, 404, 405, 410, 422})
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a log is followed, in seconds: from ``first_s`` to ``longest_s`` between two looks; after ``quiet_s`` without
+    a line it is not known whether the build still goes on. ``retries`` failures in a row end it."""
+
+    first_s: float = 1.0
+    longest_s: float = 10.0
+    quiet_s: float = 900.0
+    retries: int = 6
+    settled_looks: int = 3
+    """So often a log whose last line says how it ended has to stay as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """``build_id`` "" if the platform did not name it."""
+
+    build_id: str
+    state: BuildState
+
+
+class _Passing(Exception):  # noqa: N818
+    """Reading failed for a reason that may pass; the fault says which. ``is_silence``: nothing came for a while."""
+
+    def __init__(self, fault: RuntimeFault, wait_s: float | None = None, *, is_silence: bool = False) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+        self.wait_s = wait_s
+        self.is_silence = is_silence
+
+
+class Platform:
+    """One platform, for one order after the other; a context: ``async with Platform(address) as platform``."""
+
+    def __init__(self, address: Address, pace: Pace | None = None) -> None:
+        self._address = address
+        self._pace = pace or Pace()
+        self._client: httpx.AsyncClient | None = None
+
+    async def __aenter__(self) -> Platform:
+        import httpx
+
+        self._client = httpx.AsyncClient(
+            verify=await asyncio.to_thread(certificates),
+            timeout=httpx.Timeout(_READ_S, connect=_CONNECT_S),
+            headers={"User-Agent": "operator-inbox", "Authorization": f"Bearer {self._address.key}"},
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def redeploy(self, agent: str, branch: str, environment: str) -> Begun:
+        """Order a build. Sent once: if no answer comes, nobody knows whether it began. Raises `RuntimeFault`."""
+        body = {"agentId": agent, "branch": branch, "environment": environment}
+        answer = await self._order("POST", "/api/deployments/redeploy", body)
+        return Begun(build_id(answer), state_of(answer) or "running")
+
+    async def tools(self, route: str, agent: str) -> Mapping[str, bool]:
+        """The built-in tools of the platform by name, and whether they are on."""
+        return _switches(await self._get_json(_filled(route, agent)))
+
+    async def switch(self, route: str, agent: str, tool: str, *, is_on: bool) -> None:
+        """``PUT route/TOOL {"enabled": is_on}``."""
+        await self._order("PUT", f"{_filled(route, agent)}/{quote(tool, safe='')}", {"enabled": is_on})
+
+    async def log(self, build: str, *, follow: bool = True) -> AsyncGenerator[Line | BuildState]:
+        """The lines of a build log, each once, and its state where it is told. With ``follow`` until the build ends.
+
+        Raises `RuntimeFault`.
+        """
+        pace, known = self._pace, _Known()
+        onward: Onward | None = None
+        failures, looks, wait_s = 0, 0, pace.first_s
+        state: BuildState | None = None
+        loop = asyncio.get_running_loop()
+        heard = loop.time()
+        while True:
+            told, following, is_new = None, None, False
+            known.begin()
+            try:
+                async for piece in self._pieces(build, onward):
+                    if isinstance(piece, Line):
+                        if known.is_new(piece):
+                            is_new, heard = True, loop.time()
+                            yield piece
+                    elif isinstance(piece, Onward):
+                        following = piece
+                    else:
+                        told = piece
+                failures = 0
+            except _Passing as passing:
+                if not (passing.is_silence and follow):
+                    failures = 1 if is_new else failures + 1
+                if failures > (pace.retries if follow else 2) or loop.time() - heard > pace.quiet_s:
+                    raise passing.fault from None
+                await asyncio.sleep(passing.wait_s if passing.wait_s is not None else wait_s)
+                wait_s = min(wait_s * 2, pace.longest_s)
+                continue
+            if told is not None and told.state != state:
+                state = told.state
+                yield state
+            if following is not None and following != onward and (is_new or not follow):
+                onward = following
+                known.forget()
+                continue
+            if not follow or (told is not None and told.is_certain and told.state != "running"):
+                return
+            looks = 0 if is_new or state in (None, "running") else looks + 1
+            if looks >= pace.settled_looks:
+                return
+            if loop.time() - heard > pace.quiet_s:
+                yield "unknown"
+                return
+            wait_s = pace.first_s if is_new else min(wait_s * 1.5, pace.longest_s)
+            await asyncio.sleep(wait_s)
+
+    async def _pieces(self, build: str, onward: Onward | None) -> AsyncGenerator[Piece]:
+        """What one request for a log gives, as it comes. Raises `_Passing`, `RuntimeFault`."""
+        query = {} if onward is None else {onward.name: onward.value}
+        url = self._address.at("/api/builds", build) + "/logs"
+        async with self._answered("GET", url, query) as response:
+            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind.endswith("json") and "ndjson" not in kind:
+                for piece in _of_json(await _text(response)):
+                    yield piece
+                return
+            events = Events() if kind == "text/event-stream" else None
+            size = 0
+            async for line in response.aiter_lines():
+                size += len(line) + 1
+                if size > LOG_LIMIT:
+                    raise TooLarge
+                for piece in read_line(line) if events is None else events.take(line):
+                    yield piece
+            for piece in events.take("") if events is not None else ():
+                yield piece
+
+    async def _get_json(self, path: str) -> Any:
+        for attempt in range(3):
+            try:
+                async with self._answered("GET", self._address.base + path, {}) as response:
+                    return loads(await _text(response))
+            except _Passing as passing:
+                if attempt == 2:
+                    raise passing.fault from None
+                await asyncio.sleep(passing.wait_s or self._pace.first_s)
+            except JsonError:
+                raise RuntimeFault(
+                    "platform_failed", f"{self._what('GET', path)} was not answered with JSON."
+                ) from None
+        raise AssertionError
+
+    async def _order(self, method: str, path: str, body: Mapping[str, Any]) -> Any:
+        """Send something that changes something, once; its answer, None where that is no JSON."""
+        try:
+            async with self._answered(method, self._address.base + path, {}, dumps(body)) as response:
+                text = await _text(response)
+        except _Passing as passing:
+            raise passing.fault from None
+        try:
+            return loads(text)
+        except JsonError:
+            return None
+
+    @asynccontextmanager
+    async def _answered(
+        self, method: str, url: str, query: Mapping[str, str], body: str | None = None
+    ) -> AsyncGenerator[httpx.Response]:
+        """A successful response, to be read. Redirects of reads are followed within the origin."""
+        import httpx
+
+        assert self._client is not None
+        is_read = body is None
+        what = self._what(method, httpx.URL(url).path)
+        request = self._client.build_request(
+            method,
+            url,
+            params=dict(query) or None,
+            content=body,
+            headers={
+                "Accept": "application/json, text/event-stream, application/x-ndjson, text/plain",
+                **({} if is_read else {"Content-Type": "application/json"}),
+            },
+        )
+        try:
+            for _ in range(_REDIRECTS + 1):
+                response = await self._client.send(request, stream=True)
+                try:
+                    if response.next_request is None:
+                        await self._check(what, response, is_read=is_read)
+                        yield response
+                        return
+                finally:
+                    await response.aclose()
+                request = self._followed(what, request, response.next_request, is_read=is_read)
+        except TooLarge:
+            raise RuntimeFault(
+                "platform_failed", f"{what} was answered with more than {LOG_LIMIT // 1024 // 1024} MB."
+            ) from None
+        except httpx.HTTPError as error:
+            fault = self._unreachable(what, error, is_read=is_read)
+            raise _Passing(fault, is_silence=isinstance(error, httpx.ReadTimeout)) from None
+        raise RuntimeFault("platform_redirects", f"{what} is redirected more than {_REDIRECTS} times.")
+
+    async def _check(self, what: str, response: httpx.Response, *, is_read: bool) -> None:
+        status = response.status_code
+        if response.is_success:
+            return
+        text = masked((await read(response, LOG_LIMIT)).decode("utf-8", "replace"), [self._address.key])
+        try:
+            said = complaint(loads(text))
+        except JsonError:
+            said = "" if text.lstrip().startswith("<") else complaint(text)
+        reason = f" It says: {said}" if said else ""
+        fault = RuntimeFault(
+            _CODES.get(status, "platform_failed"), f"{what} {_REFUSED.get(status, _told(status))}{reason}"
+        )
+        fault.details["status"] = status
+        wait_s = _retry_after(response.headers.get("retry-after"))
+        if wait_s is not None:
+            fault.details["retry_after_s"] = wait_s
+        if is_read and status not in _NO_RETRY:
+            raise _Passing(fault, wait_s)
+        raise fault
+
+    def _followed(self, what: str, request: httpx.Request, after: httpx.Request, *, is_read: bool) -> httpx.Request:
+        here, there = request.url, after.url
+        origin = f"{there.scheme}://{there.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+        if (here.scheme, here.host, here.port) != (there.scheme, there.host, there.port):
+            raise RuntimeFault(
+                "platform_redirects",
+                f"{what} is redirected to {origin}, and the key is not sent to another origin. If the platform is "
+                f"there, set {BASE} to {origin}.",
+            )
+        if not is_read:
+            raise RuntimeFault(
+                "platform_redirects", f"{what} is redirected to {there.path}, and orders are not sent to another place."
+            )
+        after.headers["Authorization"] = f"Bearer {self._address.key}"
+        return after
+
+    def _unreachable(self, what: str, error: httpx.HTTPError, *, is_read: bool) -> RuntimeFault:
+        import httpx
+
+        never_sent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
+        reason = (
+            f"the platform cannot be reached. Check {BASE} and the network"
+            if never_sent
+            else "the answer did not come in time"
+            if isinstance(error, httpx.TimeoutException)
+            else "the connection broke off"
+        )
+        doubt = "" if is_read or never_sent else " Nobody knows whether it was done: look before you order it again."
+        return RuntimeFault("platform_unreachable", f"{what} failed: {reason} ({type(error).__name__}).{doubt}")
+
+    def _what(self, method: str, path: str) -> str:
+        return f"{method} {self._address.base.partition('://')[2].partition('/')[0]}{path}"
+
+
+class _Known:
+    """Which lines of a log were told: another request tells them again, or the last of them if older ones are gone."""
+
+    def __init__(self) -> None:
+        self._told = Counter[tuple[str, str, float | None]]()
+        self._left = Counter[tuple[str, str, float | None]]()
+
+    def begin(self) -> None:
+        self._left = self._told.copy()
+
+    def forget(self) -> None:
+        self._told.clear()
+
+    def is_new(self, line: Line) -> bool:
+        at = (line.text, line.stage, line.at)
+        if self._left[at] > 0:
+            self._left[at] -= 1
+            return False
+        self._told[at] += 1
+        return True
+
+
+_CODES: Final[Mapping[int, str]] = {
+    401: "platform_unauthorized",
+    403: "platform_forbidden",
+    404: "NOT_FOUND",
+    429: "rate_limited",
+}
+_REFUSED: Final[Mapping[int, str]] = {
+    401: f"was refused: the key is not accepted (401). Store the right one with: operator-inbox secret set {KEY}.",
+    403: "was refused: this key may not do that (403). Use a key that may, or ask for the permission.",
+    404: f"was not found (404). Check the id, and that {BASE} is the address of the platform.",
+    429: "came too soon after others (429). Wait and try again.",
+}
+
+
+def _told(status: int) -> str:
+    if status >= 500:
+        return f"failed: the platform has a problem of its own ({status}). Try again later."
+    return f"was refused ({status})."
+
+
+def _retry_after(given: str | None) -> float | None:
+    """Seconds to wait, at most a minute."""
+    if given is None:
+        return None
+    if re.fullmatch(r"\d+(\.\d+)?", given.strip()):
+        return min(float(given), 60.0)
+    try:
+        until = parsedate_to_datetime(given)
+    except ValueError:
+        return None
+    return min(max((until - datetime.now(until.tzinfo or UTC)).total_seconds(), 0.0), 60.0)
+
+
+async def _text(response: httpx.Response) -> str:
+    body = await read(response, LOG_LIMIT)
+    try:
+        return body.decode(response.charset_encoding or "utf-8", "replace")
+    except LookupError:
+        return body.decode("utf-8", "replace")
+
+
+def _of_json(text: str) -> list[Piece]:
+    """A whole JSON value; what only calls itself so is read line by line."""
+    try:
+        value = loads(text)
+    except JsonError:
+        return [piece for line in text.splitlines() for piece in read_line(line)]
+    return list(read_whole(value))
+
+
+def _filled(route: str, agent: str) -> str:
+    return route.replace("{agent}", quote(agent, safe="")).rstrip("/")
+
+
+def _switches(answer: Any) -> Mapping[str, bool]:
+    """``{"web_search": true}``, or a list of objects with a name and whether they are on, alone or under ``tools``."""
+    while isinstance(answer, dict):
+        found = cast("dict[str, Any]", answer)
+        inner = next((found[key] for key in ("tools", "platformTools", "data", "items") if key in found), None)
+        if inner is None:
+            return {name: is_on for name, is_on in found.items() if isinstance(is_on, bool)}
+        answer = inner
+    told: dict[str, bool] = {}
+    for item in cast("list[Any]", answer) if isinstance(answer, list) else []:
+        one = cast("dict[str, Any]", item) if isinstance(item, dict) else {"name": item}
+        name = next((one[key] for key in ("name", "id", "tool", "toolName") if isinstance(one.get(key), str)), None)
+        is_on = next((one[key] for key in ("enabled", "isEnabled", "is_on", "on", "active") if key in one), True)
+        if name is not None:
+            told[name] = bool(is_on)
+    return told
