@@ -171,7 +171,7 @@ class Chats:
         bundle = await self._engine.shelf.kept(root)
         if known is not None:
             _check_same(known, str(bundle.root), request.agent)
-        elif request.session_id is None and request.scope:
+        elif request.session_id is None and request.scope and request.source == "chat":
             name = request.agent or DEFAULT_AGENT
             known = await self._journal.latest_chat(str(bundle.root), name, request.scope)
         agent = _agent(bundle, known.agent if known is not None else request.agent or DEFAULT_AGENT)

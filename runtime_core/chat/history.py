@@ -82,7 +82,7 @@ def turns_of(
     for turn, some in groupby(entries, key=lambda entry: entry.turn):
         of_turn = list(some)
         is_live = turn == live
-        ended = next((read(entry) for entry in of_turn if entry.role == "end"), None)
+        ended = next((loads(entry.body) for entry in of_turn if entry.role == "end"), None)
         if ended is None and not is_live:
             ended = {"reason": INTERRUPTED}
         made = by_turn.get(turn, [])

@@ -22,6 +22,9 @@ _GROUP: Final = re.compile(r"\(\?(:|=|!|<=|<!)")
 _REPEATS: Final = re.compile(r"\{\d+(,\d*)?\}")
 
 
+_FLAGS: Final = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL}
+
+
 class UnsupportedPattern(Exception):  # noqa: N818
     """A pattern that is fine in JavaScript and has no counterpart here."""
 
@@ -31,15 +34,18 @@ class BrokenPattern(Exception):  # noqa: N818
 
 
 @lru_cache(maxsize=1024)
-def compile_javascript(pattern: str) -> regex.Pattern[str]:
+def compile_javascript(pattern: str, flags: str = "") -> regex.Pattern[str]:
     """What comes back takes a ``timeout`` in seconds, after which it raises `TimeoutError`.
+
+    ``flags``: ``i``, ``m`` and ``s`` count, others are ignored.
 
     Raises `BrokenPattern`, and `UnsupportedPattern` for one that only JavaScript understands.
     """
     if len(pattern) > PATTERN_LIMIT:
         raise UnsupportedPattern(pattern)
     try:
-        return regex.compile("".join(_translate(pattern)), regex.VERSION0)
+        chosen = sum(_FLAGS[flag] for flag in set(flags) & _FLAGS.keys())
+        return regex.compile("".join(_translate(pattern)), regex.VERSION0 | chosen)
     except RecursionError:
         raise UnsupportedPattern(pattern) from None
     except regex.error as error:

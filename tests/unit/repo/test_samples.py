@@ -7,15 +7,16 @@ from typing import Any, cast
 
 import pytest
 
-from runtime_core.agents.models import choose_model
+from runtime_core.agents.models import Naming, named_models
 from runtime_core.repo.loader import load_bundle
 from runtime_core.repo.params import check_params
 from runtime_core.wire.json import dumps, loads
+from runtime_core.wire.settings import DefaultModels
 
 SAMPLES = Path(__file__).parents[3] / "resources" / "samples"
 
 
-@pytest.mark.parametrize("name", ["release-desk", "refund-desk"])
+@pytest.mark.parametrize("name", ["release-desk", "refund-desk", "support-desk"])
 def test_a_sample_loads_without_a_problem(name: str) -> None:
     bundle = load_bundle(SAMPLES / name)
     assert bundle.problems == ()
@@ -26,7 +27,8 @@ def test_a_sample_loads_without_a_problem(name: str) -> None:
 
 def test_the_release_desk_has_a_model() -> None:
     bundle = load_bundle(SAMPLES / "release-desk")
-    assert choose_model(bundle.manifest, None, bundle.root, bundle.root) is not None
+    (spec,) = named_models(Naming(bundle.manifest, bundle.root, DefaultModels(), None, bundle.root))
+    assert Path(spec.model).is_file()
 
 
 def test_the_demo_starts_durable_tools_with_fitting_input() -> None:

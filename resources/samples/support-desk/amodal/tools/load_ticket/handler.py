@@ -1,0 +1,5 @@
+from ..._lib.tickets import find
+
+
+async def handler(params, ctx):
+    return find(params["ticket_id"])
