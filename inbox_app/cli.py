@@ -68,7 +68,7 @@ def _model(command: F) -> F:
         type=TEXT,
         metavar="SPEC",
         callback=cli_arguments.usable_model,
-        help="Model for subagents, e.g. scripted:FILE.json.",
+        help="Model of all agents, e.g. anthropic:NAME, openai:NAME@http://localhost:11434/v1 or scripted:FILE.json.",
     )(command)
 
 

@@ -69,11 +69,11 @@ def named_user(_: click.Context, __: click.Parameter, user: str | None) -> str |
 def usable_model(_: click.Context, __: click.Parameter, model: str | None) -> str | None:
     """Refuse a model that cannot be used now, not when a subagent is called."""
     if model is not None:
-        from runtime_core.agents.models import explicit_model
+        from runtime_core.agents.models import check_spec
         from runtime_core.agents.turns import ModelUnusable
 
         try:
-            explicit_model(model, Path.cwd())
+            check_spec(model, Path.cwd())
         except ModelUnusable as error:
             raise click.BadParameter(str(error)) from error
     return model

@@ -11,7 +11,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
-from runtime_core.wire.settings import KIB, MIB, Confirmations, Durability, Limits, Platform, Retention, Settings
+from runtime_core.wire.settings import (
+    KIB,
+    MIB,
+    Confirmations,
+    DefaultModels,
+    Durability,
+    Limits,
+    Platform,
+    Retention,
+    Settings,
+)
 
 _Problem = str | None
 
@@ -65,6 +75,7 @@ def read(text: str, path: Path) -> Config:
         retention=replace(Retention(), **values["retention"]),
         confirmations=replace(Confirmations(), **values["confirmations"]),
         platform=replace(Platform(), **values["platform"]),
+        models=replace(DefaultModels(), **values["models"]),
         **values["journal"],
         **values["development"],
         **values["sandbox"],
@@ -177,6 +188,19 @@ def _route(value: Any) -> _Problem:
     return f"must be a path that begins with a slash, not {_shown(value)}; its default stays in force."
 
 
+def _model(value: Any) -> _Problem:
+    """Whether the provider is known is said where the model is used."""
+    if value == "":
+        return None
+    if not isinstance(value, str) or re.fullmatch(r"[^:@\s]+:\S.*", value) is None:
+        example = '"anthropic:claude-sonnet-4-5" or "openai:NAME@http://localhost:11434/v1"'
+        return f"must name a model, such as {example}, not {_shown(value)}; it is not used."
+    provider, _, name = value.partition(":")
+    if provider == "scripted" and not Path(name).expanduser().is_absolute():
+        return f"must name the whole path of the file, not {_shown(value)}; it is not used."
+    return None
+
+
 _KEYS: Final[Mapping[str, Mapping[str, Callable[[Any], _Problem]]]] = {
     "limits": {
         "entries": _whole(1, 1_000_000),
@@ -191,6 +215,7 @@ _KEYS: Final[Mapping[str, Mapping[str, Callable[[Any], _Problem]]]] = {
     "development": {"strict": _flag, "replay_twice": _flag},
     "sandbox": {"shell_exec": _flag},
     "confirmations": {"wait_s": _seconds},
+    "models": {"main": _model, "simple": _model, "advanced": _model},
     "platform": {
         "api_base": _text,
         "agent_id": _text,

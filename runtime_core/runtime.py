@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from runtime_core.agents.models import absolute
+from runtime_core.agents.models import Models, absolute
 from runtime_core.approvals.answering import judge, recorded
 from runtime_core.chat.chats import Chats
 from runtime_core.connections.client import Connections
@@ -137,6 +137,7 @@ class Runtime:
             await asyncio.to_thread(self._mcp.sweep)
         far_tools = (OpenApiTools(self._openapi, self._connections), McpTools(self._mcp))
         self._hooks = Hooks(self._new_hosts(), self._documents)
+        self.models = Models(self._model, self._settings.models, self._secrets.get)
         own_tools = (ChatTools(), KnowledgeTools(), MemoryTools(self._journal))
         families = (*own_tools, store_tools, WebTools(self._secrets), requests, mail_tools, *far_tools)
         toolbox = Toolbox(families, StoredSwitches(self._journal))
@@ -150,7 +151,7 @@ class Runtime:
         self._engine = Engine(
             self._journal,
             self._hosts,
-            model=self._model,
+            models=self.models,
             publish=self._changes.span,
             handler_log=self._handler_log,
             finish_run=lambda row: self._finish_run(row, None),
@@ -219,7 +220,7 @@ class Runtime:
             stack.push_async_callback(self.chats.close)
 
     async def _close_parts(self) -> None:
-        parts = (self._hosts, self._definitions, self._hooks, self._connections, self._openapi, self._mcp)
+        parts = (self._hosts, self._definitions, self._hooks, self._connections, self._openapi, self._mcp, self.models)
         for problem in await asyncio.gather(*(part.close() for part in parts), return_exceptions=True):
             if problem is not None:
                 log.error("a part of the runtime could not be closed", exc_info=problem)

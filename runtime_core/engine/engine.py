@@ -7,14 +7,13 @@ import logging
 import os
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from runtime_core.agents.models import choose_model
+from runtime_core.agents.models import Models
 from runtime_core.agents.turns import Model
 from runtime_core.engine import outcomes
 from runtime_core.engine.calls import Calls, ModelOf
@@ -48,8 +47,6 @@ from runtime_core.wire.runs import FINISHED, RunRow, Span
 from runtime_core.wire.settings import Settings
 
 log = logging.getLogger(__name__)
-
-_KEPT_MODELS: Final = 256
 
 Publish = Callable[[Span, bool], None]
 """Told of every span that changed, and whether it was replayed in this leg."""
@@ -107,7 +104,7 @@ class Engine:
         journal: Journal,
         hosts: Hosts,
         *,
-        model: str | None,
+        models: Models,
         publish: Publish,
         handler_log: HandlerLog,
         finish_run: Callable[[RunRow], Any],
@@ -131,8 +128,7 @@ class Engine:
         self._gates = gates
         self._journal = journal
         self._hosts = hosts
-        self._model = model
-        self._folder = Path.cwd()
+        self._models = models
         self._publish = publish
         self._handler_log = handler_log
         self._finish_run = finish_run
@@ -141,7 +137,6 @@ class Engine:
         self._owner = f"{os.getpid()}.{secrets.token_hex(4)}"
         self._drivers: dict[str, RunDriver] = {}
         self._stopped = False
-        self._models: OrderedDict[tuple[str, str | None], asyncio.Task[Model | None]] = OrderedDict()
         self._nested: dict[str, _Nested] = {}
         self._claimed: set[str] = set()
         self._cancelled: set[str] = set()
@@ -233,20 +228,8 @@ class Engine:
         await self._gates.stop()
 
     async def _model_of(self, session: str, bundle: Bundle, spec: str | None, agent: Agent) -> Model | None:
-        """The model of an agent in one run or conversation, ``spec`` if that is given. Raises `ModelUnusable`.
-
-        Which scripted replies are used up is remembered as long as this process runs. A file may be large, so a thread
-        reads it.
-        """
-        key = session, spec
-        known = self._models.get(key)
-        if known is None or (known.done() and (known.cancelled() or known.exception() is not None)):
-            named = spec or self._model
-            choosing = asyncio.to_thread(choose_model, bundle.manifest, named, bundle.root, self._folder)
-            known = self._models[key] = asyncio.create_task(choosing)
-            if len(self._models) > _KEPT_MODELS:
-                self._models.popitem(last=False)
-        return await asyncio.shield(known)
+        """The model of an agent in one run or conversation, ``spec`` if that is given. Raises `ModelUnusable`."""
+        return await self._models.choose(session, bundle.manifest, bundle.root, agent.model_tier, spec)
 
     def _claimant(self, run_id: str) -> str:
         """A leg that broke off left its claim behind: another name takes it over."""

@@ -64,6 +64,16 @@ class Platform:
 
 
 @dataclass(frozen=True, slots=True)
+class DefaultModels:
+    """The models of repositories that name none, each as ``provider:model`` or ``provider:model@BASE_URL``; an empty
+    text names none."""
+
+    main: str = ""
+    simple: str = ""
+    advanced: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """``strict``: changed parameters of a recorded call stop the run; ``replay_twice``: every leg is replayed once more
     and compared (both for development). ``shell_exec``: ``ctx.exec`` also where the manifest does not ask for it; the
@@ -78,3 +88,4 @@ class Settings:
     shell_exec: bool = False
     confirmations: Confirmations = field(default_factory=Confirmations)
     platform: Platform = field(default_factory=Platform)
+    models: DefaultModels = field(default_factory=DefaultModels)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime_core.config import _KEYS, Config, load, read
-from runtime_core.wire.settings import Confirmations, Limits, Platform, Retention, Settings
+from runtime_core.wire.settings import Confirmations, DefaultModels, Limits, Platform, Retention, Settings
 from tests.architecture.lints import ROOT
 
 FILE = Path("config.toml")
@@ -48,6 +48,10 @@ def test_every_setting_can_be_set() -> None:
     branch = "next"
     environment = "staging"
     tools_route = "/api/tools"
+    [models]
+    main = "anthropic:a"
+    simple = "openai:b@http://localhost:11434/v1"
+    advanced = "scripted:/tmp/c.json"
     """
     wanted = Settings(
         Limits(5, 2048, 8192, 4096, 2, 100),
@@ -58,6 +62,7 @@ def test_every_setting_can_be_set() -> None:
         shell_exec=True,
         confirmations=Confirmations(60),
         platform=Platform("https://platform.example.test", "agent_1", "next", "staging", "/api/tools"),
+        models=DefaultModels("anthropic:a", "openai:b@http://localhost:11434/v1", "scripted:/tmp/c.json"),
     )
     assert read(text, FILE) == Config(wanted)
     unchanged = [
@@ -100,6 +105,9 @@ def test_the_documented_example_names_every_key_with_its_default() -> None:
         ("[retention]\njournal_days = nan", "not nan"),
         ("[journal]\ndurability = 'fast'", "line 2: journal.durability must be 'full' or 'relaxed', not 'fast'"),
         ("[development]\nstrict = 'yes'", "line 2: development.strict must be true or false, not 'yes'"),
+        ("[models]\nmain = 'claude'", 'line 2: models.main must name a model, such as "anthropic:'),
+        ("[models]\nmain = 3", "not 3; it is not used."),
+        ("[models]\nsimple = 'scripted:a.json'", "models.simple must name the whole path of the file"),
         ("limits.entries = 'x'", "line 1: limits.entries must be"),
         ("\nlimits = { entries = 'x' }", "line 2: limits.entries must be"),
         ("[ 'limits' ]\n\"entries\" = 'x'", "line 2: limits.entries must be"),

@@ -1,4 +1,4 @@
-"""The scripted model's file and the choice of a model (design 4)."""
+"""The scripted model's file (design 4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from runtime_core.agents.models import choose_model
 from runtime_core.agents.scripted import ScriptedModel
 from runtime_core.agents.turns import File, Message, ModelError, ModelUnusable, Reply, Turn, Usage
 
@@ -171,44 +170,3 @@ def test_a_wrong_value_is_named_with_its_key(tmp_path: Path, content: object, ke
     path = tmp_path / "script.json"
     path.write_text(json.dumps(content))
     assert f"{path} [{key}]" in refusal(path)
-
-
-def test_the_manifest_names_a_file_of_the_repository(tmp_path: Path) -> None:
-    load(tmp_path, {"text": "from the repository"})
-    manifest = {"models": {"main": {"provider": "scripted", "model": "script.json"}}}
-    model = choose_model(manifest, None, tmp_path, tmp_path / "elsewhere")
-    assert isinstance(model, ScriptedModel)
-    assert ask(model).text == "from the repository"
-
-
-def test_the_command_line_names_a_file_of_the_current_folder_and_wins(tmp_path: Path) -> None:
-    load(tmp_path, {"text": "from here"})
-    manifest = {"models": {"main": {"provider": "google", "model": "x"}}}
-    model = choose_model(manifest, "scripted:script.json", tmp_path / "repository", tmp_path)
-    assert isinstance(model, ScriptedModel)
-    assert ask(model).text == "from here"
-
-
-@pytest.mark.parametrize("manifest", [{}, {"models": {}}, {"models": None}, {"models": {"main": None}}])
-def test_no_model_is_no_model(tmp_path: Path, manifest: dict[str, Any]) -> None:
-    assert choose_model(manifest, None, tmp_path, tmp_path) is None
-
-
-@pytest.mark.parametrize("override", ["google:flash", "scripted", "scripted:", "x"])
-def test_another_provider_on_the_command_line_is_refused_plainly(tmp_path: Path, override: str) -> None:
-    with pytest.raises(ModelUnusable, match="--model scripted:FILE"):
-        choose_model({}, override, tmp_path, tmp_path)
-
-
-def test_another_provider_in_the_manifest_is_refused_plainly(tmp_path: Path) -> None:
-    manifest = {"models": {"main": {"provider": "google", "model": "flash"}}}
-    with pytest.raises(ModelUnusable, match=r"models\.main\.provider.*\"google\" comes with a later version"):
-        choose_model(manifest, None, tmp_path, tmp_path)
-
-
-def test_a_manifest_cannot_name_a_file_outside_the_repository(tmp_path: Path) -> None:
-    load(tmp_path, {"text": "secret"})
-    (tmp_path / "repository").mkdir()
-    manifest = {"models": {"main": {"provider": "scripted", "model": "../script.json"}}}
-    with pytest.raises(ModelUnusable, match="outside the repository"):
-        choose_model(manifest, None, tmp_path / "repository", tmp_path)

@@ -16,7 +16,7 @@ from runtime_core.wire.settings import DefaultModels
 SAMPLES = Path(__file__).parents[3] / "resources" / "samples"
 
 
-@pytest.mark.parametrize("name", ["release-desk", "refund-desk", "support-desk"])
+@pytest.mark.parametrize("name", ["release-desk", "refund-desk"])
 def test_a_sample_loads_without_a_problem(name: str) -> None:
     bundle = load_bundle(SAMPLES / name)
     assert bundle.problems == ()

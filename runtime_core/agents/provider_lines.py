@@ -1,0 +1,136 @@
+"""How requests reach providers: one HTTP client, and for each model the client of its protocol.
+
+Everything here may block for a second or two, on imports and files, so it belongs into threads.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from runtime_core.connections.closed import Closed, check_open
+from runtime_core.connections.sending import certificates
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic_ai.models import Model as Client
+
+    from runtime_core.agents.providers import ModelSpec, Protocol
+
+CONNECT_S: Final = 10.0
+SILENCE_S: Final = 120.0
+"""How long a provider may say nothing at all in the middle of a reply."""
+NO_KEY: Final = "none"
+"""Stands for a key in front of libraries that insist on one; it is not sent."""
+_KEPT_CLIENTS: Final = 32
+_KEY_HEADERS: Final = ("authorization", "x-api-key", "x-goog-api-key")
+_SENT: Final = frozenset(
+    {
+        *_KEY_HEADERS,
+        "accept",
+        "accept-encoding",
+        "anthropic-beta",
+        "anthropic-version",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+    }
+)
+"""The headers of a request. Whatever else the libraries add, from the environment too, is for nobody else to know."""
+
+
+class Lines:
+    """The connections to all providers; belongs to the loop that sends the first request."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._http: httpx2.AsyncClient | None = None
+        self.unlimited: set[ModelSpec] = set()
+        """The models that refuse a limit of their output, or that one."""
+        self._clients: OrderedDict[tuple[Protocol, str, str, str, str], Client] = OrderedDict()
+
+    def client(self, protocol: Protocol, provider: str, model: str, base_url: str, key: str | None) -> Client:
+        """What speaks a protocol with a model. Blocks; raises `OSError` or `ValueError` for certificates or a proxy
+        that the environment names and that cannot be used."""
+        given = protocol, provider, model, base_url, key or NO_KEY
+        with self._lock:
+            found = self._clients.get(given)
+            if found is None:
+                if self._http is None:
+                    self._http = _new_http()
+                found = self._clients[given] = _client(*given, self._http)
+                if len(self._clients) > _KEPT_CLIENTS:
+                    self._clients.popitem(last=False)
+            return found
+
+    async def close(self) -> None:
+        self._clients.clear()
+        http, self._http = self._http, None
+        if http is not None:
+            await http.aclose()
+
+
+def _client(protocol: Protocol, provider: str, model: str, base_url: str, key: str, http: httpx2.AsyncClient) -> Client:
+    """Retries are ours: those of the libraries go on while nobody sees why."""
+    if protocol == "anthropic":
+        from anthropic import AsyncAnthropic
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        base_url = base_url.rstrip("/").removesuffix("/v1")
+        anthropic = AsyncAnthropic(api_key=key, base_url=base_url, http_client=http, max_retries=0)
+        return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=anthropic))
+    if protocol == "google":
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
+
+        return GoogleModel(model, provider=GoogleProvider(api_key=key, base_url=base_url, http_client=http))
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    openai = AsyncOpenAI(api_key=key, base_url=base_url, http_client=http, max_retries=0)
+    if protocol == "responses":
+        return OpenAIResponsesModel(model, provider=OpenAIProvider(openai_client=openai))
+    old_names = OpenAIModelProfile(
+        openai_chat_supports_max_completion_tokens=False, openai_supports_strict_tool_definition=False
+    )
+    return OpenAIChatModel(model, provider=OpenAICompatibleProvider(provider, openai_client=openai, profile=old_names))
+
+
+def _new_http() -> httpx2.AsyncClient:
+    """A key goes to the address it is for and nowhere else, so no redirect is followed."""
+    import httpx2
+
+    for name in ("httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    return httpx2.AsyncClient(
+        verify=certificates(),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+        follow_redirects=False,
+        headers={"User-Agent": "operator-inbox"},
+        event_hooks={"request": [_tidied]},
+    )
+
+
+async def _tidied(request: httpx2.Request) -> None:
+    import httpx2
+
+    request.extensions["timeout"] = httpx2.Timeout(SILENCE_S, connect=CONNECT_S).as_dict()
+    for name in list(request.headers):
+        if name.lower() not in _SENT:
+            del request.headers[name]
+    for name in _KEY_HEADERS:
+        if request.headers.get(name) in (NO_KEY, f"Bearer {NO_KEY}"):
+            del request.headers[name]
+    try:
+        await check_open(str(request.url))
+    except Closed as closed:
+        raise httpx2.ConnectError(f"{request.url.host} {closed}", request=request) from None
