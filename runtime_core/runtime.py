@@ -6,7 +6,8 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -31,12 +32,15 @@ from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.dry_hosts import DryHosts
 from runtime_core.engine.dry_runs import DryRuns, ReplayVerdict
 from runtime_core.engine.engine import Engine, Launch
+from runtime_core.engine.faults import Faults
 from runtime_core.engine.gating import Gates
 from runtime_core.engine.hooks import Hooks
 from runtime_core.engine.notes import HandlerLog
 from runtime_core.engine.quota import check_answer, check_value
 from runtime_core.engine.reading import Reading
 from runtime_core.engine.watch import CodeWatch
+from runtime_core.evals.stage import Setting
+from runtime_core.evals.suite import Evals
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.journal.base import Answer
 from runtime_core.journal.folder import prepare
@@ -78,7 +82,8 @@ class Runtime:
 
     ``execute`` True: must be the one that executes runs; False: never is; None: is it if nobody else holds the data
     folder's lock, and takes over when that becomes free. ``model`` overrides the models of all repositories.
-    ``secrets``: where ``env:NAME`` is looked up.
+    ``secrets``: where ``env:NAME`` is looked up. ``caches``: what installed packages and compiled code are kept in,
+    ``data/hosts`` unless another runtime shares its own. ``faults``: calls that are to go wrong.
     """
 
     def __init__(
@@ -89,7 +94,11 @@ class Runtime:
         model: str | None = None,
         settings: Settings | None = None,
         secrets: Secrets | None = None,
+        caches: Path | None = None,
+        faults: Faults | None = None,
     ) -> None:
+        self._faults = faults or {}
+        self._caches = caches or data / "hosts"
         self._secrets = secrets or EnvironmentSecrets()
         self._data = data
         self._execute = execute
@@ -164,10 +173,12 @@ class Runtime:
             toolbox=toolbox,
             members={"store": store_tools.member, "request": requests.member},
             environment=self._secrets.get,
+            faults=self._faults,
         )
         shelf = self._engine.shelf
         self.catalog = Catalog(shelf, self._trust_of)
         self.chats = Chats(self._journal, self._engine, self._settings, lambda: self.executes)
+        self.evals = Evals(self._journal, shelf.bundle, self._stage, self.trusted)
         self._reading = Reading(self._journal, shelf)
         self._dry_runs = DryRuns(
             self._journal,
@@ -195,8 +206,28 @@ class Runtime:
         )
         self._executor.start()
 
+    @asynccontextmanager
+    async def _stage(self, data: Path, setting: Setting) -> AsyncGenerator[Runtime]:
+        """A runtime for evals, with the settings, secrets and caches of this one."""
+        is_strict = setting.strict
+        settings = replace(self._settings, durability="relaxed", strict=is_strict, replay_twice=is_strict)
+        stage = Runtime(
+            data,
+            execute=True,
+            model=setting.model or self._model,
+            settings=settings,
+            secrets=self._secrets,
+            caches=self._caches,
+            faults=setting.faults,
+        )
+        await stage.open()
+        try:
+            yield stage
+        finally:
+            await stage.close(grace_s=0)
+
     def _new_hosts(self) -> HandlerHosts:
-        return HandlerHosts(self._data / "hosts", self._handler_log.stray, self._is_trusted)
+        return HandlerHosts(self._caches, self._handler_log.stray, self._is_trusted)
 
     async def _is_trusted(self, root: Path, revision: str) -> bool:
         return bool(await self._journal.trusted(str(root), revision))
@@ -330,6 +361,11 @@ class Runtime:
     def _judge(self, run: RunRow, pauses: Sequence[PauseRow], answer: Answer) -> PauseRow:
         check_answer(answer, self._settings.limits)
         return judge(run, pauses, answer)
+
+    async def expire(self, until: float) -> None:
+        """Let the deadlines of questions pass that are before ``until``, as if it was that time already (for evals)."""
+        await self._journal.expire_due(until, recorded)
+        self._executor.pulse.kick()
 
     async def cancel(self, run_id: str, *, who: str) -> dict[str, Any]:
         """End an unfinished run (decision 24). Raises `RuntimeFault`."""

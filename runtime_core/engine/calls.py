@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from runtime_core.connections.masking import masked_json
 from runtime_core.engine.agent_calls import subagent
 from runtime_core.engine.attachments import files_in
 from runtime_core.engine.failures import CallFailed, HandlerFailed, broken_off, tool_failed
+from runtime_core.engine.faults import Fault, Faults, check_fault
 from runtime_core.engine.frames import MAX_TOOL_DEPTH, InlineFrame, Origin, Outcome, Place
 from runtime_core.engine.gate import Order
 from runtime_core.engine.gating import forbidden, order_for
@@ -61,6 +62,7 @@ class Calls:
     surface: Surface
     hooks: Hooks
     members: Mapping[str, Member]
+    faults: Faults = field(default_factory=dict[str, Fault])
 
     async def lacks_model(self, name: str) -> bool:
         """Whether this process has no model for a specialist of the run, which the one that began it may have had."""
@@ -122,6 +124,8 @@ class Calls:
         return outcome
 
     async def _tool(self, place: Place, call: HandlerCall) -> JsonText:
+        if self.faults.get(call.name) == "missing":
+            return "null"
         ready = self.origin.ready(call.name)
         if ready is not None:
             await self.origin.toolbox.look(self.origin.bundle)
@@ -133,6 +137,7 @@ class Calls:
     def check_ready(self, place: Place, tool: ReadyTool, params: JsonText) -> None:
         """Whether the handler at ``place`` may use a tool that comes with the runtime. Raises `CallFailed`."""
         _check_declared(place, tool.name)
+        check_fault(self.faults, tool.name)
         if tool.category == "connection" and not place.tool.durable:
             raise CallFailed(
                 "confirmation-unsupported",
@@ -224,6 +229,7 @@ class Calls:
     def child_tool(self, place: Place, name: str, params: JsonText) -> Tool:
         """The tool a handler may call by this name with these parameters. Raises `CallFailed`."""
         _check_declared(place, name)
+        check_fault(self.faults, name)
         tool = self._known_tool(name)
         if tool.exposure != "open" and not place.tool.durable:
             raise CallFailed(
@@ -259,6 +265,7 @@ class Calls:
             )
 
     async def _subagent(self, place: Place, call: HandlerCall) -> JsonText:
+        check_fault(self.faults, call.name, agent=True)
         task, given, files = _subagent_args(call.args, call.name)
         return dumps(await subagent(self, place, call.seq, None, call.name, task, given, files))
 

@@ -22,6 +22,7 @@ from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.driver import RunDriver
 from runtime_core.engine.ears import Ears
 from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text, place_of
+from runtime_core.engine.faults import Faults
 from runtime_core.engine.frames import Origin, Place
 from runtime_core.engine.gate import Order
 from runtime_core.engine.gating import Gates, gate_place, root_place
@@ -117,7 +118,9 @@ class Engine:
         toolbox: Toolbox,
         members: Mapping[str, Member],
         environment: Callable[[str], str | None],
+        faults: Faults,
     ) -> None:
+        self._faults = faults
         self._environment = environment
         self._toolbox = toolbox
         self._members = members
@@ -314,7 +317,7 @@ class Engine:
 
         shell = Shell(bundle, self._settings.shell_exec, trusted, self._commands, self._command_homes)
         surface = Surface(self._definitions, origin, launch.who, launch.context, launch.human_present, launch.source)
-        return Calls(origin, spans, model, own_run, gate, shell, surface, self._hooks, self._members)
+        return Calls(origin, spans, model, own_run, gate, shell, surface, self._hooks, self._members, self._faults)
 
     async def _own_run(self, place: Place, launch: Launch, ears: Ears, *, is_selected: bool) -> JsonText:
         """A durable tool called from code that is not journaled (decision 10), or selected by a model."""
