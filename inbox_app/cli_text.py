@@ -270,6 +270,11 @@ def _facts(run: Run) -> Iterator[str]:
         yield f"wakes     {moment(run.wake_at)}"
     if run.pruned_at is not None:
         yield f"pruned    {moment(run.pruned_at)}: calls, questions and answers are gone, the run and its result stay"
+    match run.raw.get("usage"):
+        case {"total_tokens": int(total), "input_tokens": int(read), "output_tokens": int(written)}:
+            yield f"tokens    {total:,} ({read:,} read, {written:,} written)"
+        case _:
+            pass
     if damage := run.raw.get("damage"):
         yield f"damaged   {visible(str(damage))}"
     yield from (f"warning   {visible(warning)}" for warning in run.warnings)

@@ -12,6 +12,7 @@ from runtime_core.engine.allowed import objection
 from runtime_core.engine.calls import Calls, effect_of
 from runtime_core.engine.changes import ChangedCalls, changed_question
 from runtime_core.engine.conclusion import Conclusion, Stuck
+from runtime_core.engine.ears import Tally
 from runtime_core.engine.encore import Encore
 from runtime_core.engine.failures import CallFailed, durable_forbidden, end_of_run, error_text, place_of, tool_failed
 from runtime_core.engine.frames import DurableFrame, Outcome, Place, now
@@ -43,7 +44,15 @@ class RunDriver:
     """
 
     def __init__(
-        self, claim: Claim, journal: Journal, calls: Calls, root: Place, limits: Limits, *, twice: bool = False
+        self,
+        claim: Claim,
+        journal: Journal,
+        calls: Calls,
+        root: Place,
+        tally: Tally,
+        limits: Limits,
+        *,
+        twice: bool = False,
     ) -> None:
         self._claim = claim
         self._journal = journal
@@ -51,7 +60,7 @@ class RunDriver:
         self._origin = origin = calls.origin
         self._spans = spans = calls.spans
         self._root = root
-        self._ledger = ledger = Ledger(journal, claim, spans, idle=self._look, broken=self._on_broken)
+        self._ledger = ledger = Ledger(journal, claim, spans, tally, idle=self._look, broken=self._on_broken)
         self._limits = limits
         self._quota = Quota(limits, claim.run.params, self._warn)
         self._losses = Losses()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from runtime_core.agents.turns import Usage
@@ -52,3 +53,21 @@ class NoEars:
 
 
 NO_EARS: Ears = NoEars()
+
+
+class Tally(NoEars):
+    """Implements `Ears`: counts the tokens of a durable run. ``changed`` is told that there are some to be stored."""
+
+    def __init__(self) -> None:
+        self._spent = Usage()
+        self.changed: Callable[[], None] | None = None
+
+    def spent(self, usage: Usage) -> None:
+        self._spent += usage
+        if self.changed is not None and usage.total_tokens:
+            self.changed()
+
+    def take(self) -> Usage:
+        """What was spent since the last call."""
+        spent, self._spent = self._spent, Usage()
+        return spent

@@ -20,7 +20,7 @@ from runtime_core.engine.calls import Calls, ModelOf
 from runtime_core.engine.conclusion import Stuck
 from runtime_core.engine.definitions import Definitions
 from runtime_core.engine.driver import RunDriver
-from runtime_core.engine.ears import Ears
+from runtime_core.engine.ears import Ears, Tally
 from runtime_core.engine.failures import CallFailed, HandlerFailed, error_text, place_of
 from runtime_core.engine.faults import Faults
 from runtime_core.engine.frames import Origin, Place
@@ -260,10 +260,11 @@ class Engine:
         launch = Launch(bundle, root.tool, run.params, run.created_by, run.scope, run.context)
         if above is not None:
             launch = replace(launch, source=above.launch.source, human_present=above.launch.human_present)
-        calls = self._calls(launch, self._origin(launch, run.id, run.seed), spans)
+        tally = Tally()
+        calls = self._calls(launch, replace(self._origin(launch, run.id, run.seed), ears=tally), spans)
         limits, twice = self._settings.limits, self._settings.replay_twice
         claim = replace(claim, revision=bundle.revision)
-        driver = RunDriver(claim, self._journal, calls, root, limits, twice=twice)
+        driver = RunDriver(claim, self._journal, calls, root, tally, limits, twice=twice)
         self._drivers[run.id] = driver
         try:
             await driver.drive()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from runtime_core.engine.ears import Tally
 from runtime_core.journal.base import Claim, Journal
 from runtime_core.spans.book import SpanBook
 from runtime_core.wire.json import JsonText
@@ -36,6 +37,7 @@ class Ledger:
         journal: Journal,
         claim: Claim,
         spans: SpanBook,
+        tally: Tally,
         *,
         idle: Callable[[], None],
         broken: Callable[[Exception], None],
@@ -43,6 +45,7 @@ class Ledger:
         self._journal = journal
         self._claim = claim
         self._spans = spans
+        self._tally = tally
         self._idle = idle
         self._broken = broken
         self._finished: dict[EntryKey, Entry] = {}
@@ -52,9 +55,11 @@ class Ledger:
         self._warned: set[str] = set()
         self._warnings: list[RunWarning] = []
         self._spans_only = False
+        self._has_spent = False
         self._spans_due: asyncio.TimerHandle | None = None
         self._writer: asyncio.Task[None] | None = None
         spans.changed = self._save_spans_soon
+        tally.changed = self._save_spent
 
     def load(self, entries: Sequence[Entry], warnings: Sequence[RunWarning]) -> None:
         """Take over what earlier legs stored; entries that are not calls of a handler have negative numbers."""
@@ -108,9 +113,13 @@ class Ledger:
 
     def close(self) -> None:
         """Store nothing by itself any more."""
-        self._spans.changed = None
+        self._spans.changed = self._tally.changed = None
         if self._spans_due is not None:
             self._spans_due.cancel()
+
+    def _save_spent(self) -> None:
+        self._has_spent = True
+        self._wake()
 
     def _save_spans_soon(self) -> None:
         """What an agent does has no entries of its own, and it may wait for a person for days."""
@@ -182,7 +191,7 @@ class Ledger:
 
     async def _write(self) -> None:
         try:
-            while self._queue or self._spans_only or self._warnings:
+            while self._queue or self._spans_only or self._warnings or self._has_spent:
                 await self._write_batch()
             self._writer = None
             self._idle()
@@ -195,6 +204,9 @@ class Ledger:
         warnings, self._warnings = self._warnings, []
         if warnings:
             await self._journal.warn(self._claim.run.id, warnings)
+        if self._has_spent:
+            self._has_spent = False
+            await self._journal.spend(self._claim.run.id, self._tally.take().to_wire())
         expired = [pause for _, _, pause in batch if pause is not None]
         entries = [entry for entry, _, _ in batch]
         stored = await self._journal.append(self._claim, entries, self._spans.take(), expired)

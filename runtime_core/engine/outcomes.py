@@ -52,6 +52,9 @@ def told_to_model(run: RunRow, pauses: Sequence[PauseRow]) -> JsonText:
     if asked is not None:
         spec = read(asked.spec)
         told |= {"status": "awaiting_operator", "question": spec.get("question"), "context": spec.get("context")}
+        more = {"input_type": spec.get("inputType"), "options": spec.get("options")}
+        told |= {key: value for key, value in more.items() if value is not None}
+        told["allow_edits"] = spec.get("allowEdits") is True
     waits = _WAITS.get(run.status, f"is {run.shown_status}, and a person decides what becomes of it,")
     message = f"{run.tool} {waits} as run {run.id}. Its result does not come in this turn. Do not call it again."
     return dumps(told | {"message": message})

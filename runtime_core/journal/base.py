@@ -91,6 +91,10 @@ class Journal(Protocol):
         """Keep warnings with a run; one of a kind it has already changes nothing."""
         ...
 
+    async def spend(self, run_id: str, tokens: Mapping[str, int]) -> None:
+        """Add to what the models of a run took, by the names of contract 7.2."""
+        ...
+
     async def park(
         self,
         claim: Claim,

@@ -16,7 +16,7 @@ INLINE_LIMIT: Final = 64 * 1024
 
 RUN: Final = (
     "id, tool, repo, revision, status, epoch, params, created_by, created_at, updated_at, finished_at, wake_at, scope, "
-    "parent_session, context, result, error, seed, leg_revision, resume_on, pruned_at, gate"
+    "parent_session, context, result, error, seed, leg_revision, resume_on, pruned_at, gate, usage"
 )
 QUESTION: Final = (
     "id, run_id, slot, kind, tool, names, spec, fingerprint, asked_at, requested_by, expires_at, outcome, answer, "
@@ -52,7 +52,7 @@ _PLAIN: Final[Mapping[int, type]] = {}
 _RUN_KINDS: Final[Mapping[int, type]] = {
     place: float if name.endswith("_at") else object
     for place, name in enumerate(RUN.split(", "))
-    if name.endswith("_at") or name in ("params", "context", "result", "error")
+    if name.endswith("_at") or name in ("params", "context", "result", "error", "usage")
 }
 _QUESTION_KINDS: Final[Mapping[int, type]] = {
     place: {"names": list, "spec": dict}.get(name, float if name.endswith("_at") else object)
@@ -146,6 +146,7 @@ def run_values(db: Connection, run: RunRow) -> tuple[Any, ...]:
         run.resume_on,
         run.pruned_at,
         run.gate,
+        run.usage,
     )
 
 

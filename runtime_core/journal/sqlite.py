@@ -98,6 +98,9 @@ class SqliteJournal:
     async def warn(self, run_id: str, warnings: Sequence[RunWarning]) -> None:
         await self._writer.write(lambda db: transactions.warn(db, run_id, warnings))
 
+    async def spend(self, run_id: str, tokens: Mapping[str, int]) -> None:
+        await self._writer.write(lambda db: transactions.spend(db, run_id, tokens))
+
     async def park(
         self,
         claim: Claim,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from runtime_core.journal import documents
 from runtime_core.journal.base import Claim, Fenced
@@ -28,7 +28,7 @@ from runtime_core.journal.rows import (
     to_run,
 )
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.json import JsonText, dumps
+from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import (
     FINISHED,
     WAKING,
@@ -127,6 +127,15 @@ def warn(db: Connection, run_id: str, warnings: Sequence[RunWarning]) -> None:
         "INSERT OR IGNORE INTO durable_warning(run_id, kind, text, at) VALUES (?, ?, ?, ?)",
         [(run_id, warning.kind, warning.text, warning.at) for warning in warnings],
     )
+
+
+def spend(db: Connection, run_id: str, tokens: Mapping[str, int]) -> None:
+    (known,) = db.execute("SELECT usage FROM durable_run WHERE id = ?", (run_id,)).fetchone()
+    before = loads(known) if known is not None else {}
+    used = cast("dict[str, int]", before if isinstance(before, dict) else {})
+    for name, count in tokens.items():
+        used[name] = used.get(name, 0) + count
+    db.execute("UPDATE durable_run SET usage = ? WHERE id = ?", (dumps(used), run_id))
 
 
 def park(

@@ -94,7 +94,8 @@ class RunRow:
     ``error`` is ``{"code", "message", ...}``. ``repo`` is the absolute path of the agent repository, ``revision`` the
     digest of its code when the run started, ``leg_revision`` that of its last leg; ``resume_on`` is the digest a person
     chose for the next legs (None: the newest). ``pruned_at``: when retention took the journal of an ended run away.
-    ``gate``: of a run that only asks a person whether one call may be made.
+    ``gate``: of a run that only asks a person whether one call may be made. ``usage``: the tokens that the models of
+    its specialists took, by the names of contract 7.2.
     """
 
     id: str
@@ -119,6 +120,7 @@ class RunRow:
     resume_on: str | None = None
     pruned_at: float | None = None
     gate: Gate | None = None
+    usage: JsonText | None = None
     damage: str | None = None
 
     @property
@@ -160,6 +162,7 @@ class RunRow:
             "finished_at": iso(self.finished_at),
             "wake_at": iso(self.wake_at) if self.status in WAKING else None,
             "pruned_at": iso(self.pruned_at),
+            "usage": loads(self.usage) if self.usage is not None else None,
             **({"damage": self.damage} if self.damage is not None else {}),
         }
 

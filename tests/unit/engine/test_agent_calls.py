@@ -421,6 +421,7 @@ def test_a_model_is_told_that_a_durable_tool_has_paused_and_its_turn_continues(
         told = json.loads(reply["result"])
         message = told.pop("message")
         asked = {"status": "awaiting_operator", "question": "Which dock?", "context": {"parcel": 7}}
+        asked |= {"input_type": "text", "allow_edits": False}
         expected: dict[str, Any] = asked if pause == "input" else {"status": "running"}
         own = told["session_id"]
         assert told == {"durable": True, "session_id": own, **expected}
