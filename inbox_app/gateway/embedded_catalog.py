@@ -49,7 +49,7 @@ class EmbeddedCatalog:
     # Below here everything runs on the runtime's loop.
 
     async def _repositories(self) -> Sequence[Repository]:
-        return [self._told(one) for one in await self._runtime().catalog.listed()]
+        return [await self._told(one) for one in await self._runtime().catalog.listed()]
 
     async def _open(self, root: Path) -> Repository:
         catalog = self._runtime().catalog
@@ -60,13 +60,13 @@ class EmbeddedCatalog:
                 f"{root} is no agent repository: it has no amodal.json. Choose the folder that holds this file.",
             )
         catalog.add(listed.root)
-        return self._told(listed)
+        return await self._told(listed)
 
     async def _remove(self, root: Path) -> None:
         if not self._runtime().catalog.remove(root):
             raise GatewayError("NOT_FOUND", f"{root} is not open.")
 
-    def _told(self, listed: Listed) -> Repository:
+    async def _told(self, listed: Listed) -> Repository:
         problems = [str(problem) for problem in listed.problems]
         bundle = listed.bundle
         if bundle is None:
@@ -78,11 +78,15 @@ class EmbeddedCatalog:
             revision=bundle.revision,
             agents=[_agent(agent, bundle, self._model) for agent in bundle.agents.values()],
             tools=[_tool(tool, bundle) for tool in bundle.tools.values()],
-            builtins=_builtins(bundle),
+            builtins=await self._builtins(bundle),
             problems=problems,
             trusted=listed.trusted,
             needs=tuple(listed.needs),
         )
+
+    async def _builtins(self, bundle: Bundle) -> Sequence[BuiltIn]:
+        found = await self._runtime().switches.of(bundle)
+        return [BuiltIn(one.name, one.description, one.is_on, one.lacks) for one in found]
 
 
 def _agent(agent: Agent, bundle: Bundle, model: str | None) -> AgentInfo:
@@ -112,10 +116,3 @@ def _tool(tool: Tool, bundle: Bundle) -> ToolInfo:
         reach=reach(tool.name, bundle),
         file=tool.entry,
     )
-
-
-def _builtins(bundle: Bundle) -> Sequence[BuiltIn]:
-    from runtime_core.repo.builtins import BUILT_IN, REQUEST, rest_connections
-
-    lacks = "" if rest_connections(bundle) else "a REST connection in connections/"
-    return [BuiltIn(name, "", lacks=lacks if name == REQUEST else "") for name in BUILT_IN]

@@ -92,7 +92,7 @@ class LocalBuild:
             self._say("changes", "There is no earlier build to compare this one with.")
             return Changes()
         changes = compared(self.before.inventory, now)
-        for kind, names in _words(changes):
+        for kind, names in changes_in_words(changes):
             self._say("changes", f"{kind}: {', '.join(names)}")
         if changes.is_empty:
             same = revision == previous
@@ -169,7 +169,8 @@ def _revisions(revision: str, previous: str) -> str:
     )
 
 
-def _words(changes: Changes) -> list[tuple[str, Sequence[str]]]:
+def changes_in_words(changes: Changes) -> list[tuple[str, Sequence[str]]]:
+    """What happened, as in ``tools added``, with the names."""
     told = [
         ("tools added", changes.added),
         ("tools removed", changes.removed),

@@ -123,11 +123,12 @@ class Platform:
         loop = asyncio.get_running_loop()
         heard = loop.time()
         while True:
-            told, following, is_new = None, None, False
+            told, following, is_new, is_empty = None, None, False, True
             known.begin()
             try:
                 async for piece in self._pieces(build, onward):
                     if isinstance(piece, Line):
+                        is_empty = False
                         if known.is_new(piece):
                             is_new, heard = True, loop.time()
                             yield piece
@@ -147,10 +148,11 @@ class Platform:
             if told is not None and told.state != state:
                 state = told.state
                 yield state
-            if following is not None and following != onward and (is_new or not follow):
+            if following is not None and following != onward:
                 onward = following
                 known.forget()
-                continue
+                if not is_empty:
+                    continue
             if not follow or (told is not None and told.is_certain and told.state != "running"):
                 return
             looks = 0 if is_new or state in (None, "running") else looks + 1

@@ -6,7 +6,8 @@ What the code of a repository defines cannot be switched: it is changed there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -58,9 +59,8 @@ class LocalSwitches:
         self._shelf = shelf
         self._toolbox = toolbox
 
-    async def of(self, root: Path) -> Sequence[Switchable]:
-        """All built-in tools of a repository. Raises `BundleError`."""
-        bundle = await self._shelf.bundle(root)
+    async def of(self, bundle: Bundle) -> Sequence[Switchable]:
+        """All built-in tools of a repository."""
         return switchables(bundle, self._toolbox, await self._journal.switches(str(bundle.root)))
 
     async def switch(self, root: Path, tool: str, *, is_on: bool, who: str) -> Switchable:
@@ -71,7 +71,7 @@ class LocalSwitches:
             raise _no_such(bundle, tool, names)
         await self._journal.switch(str(bundle.root), tool, who, is_on=is_on)
         await self._toolbox.look(bundle)
-        return next(one for one in await self.of(root) if one.name == tool)
+        return next(one for one in await self.of(bundle) if one.name == tool)
 
 
 def switchables(bundle: Bundle, toolbox: Toolbox, switches: Sequence[Switch]) -> Sequence[Switchable]:
@@ -123,15 +123,24 @@ class PlatformSwitches:
 
         Raises `RuntimeFault`.
         """
-        async with await self._opened() as platform:
+        async with self._opened() as platform:
             return await platform.tools(self._settings.tools_route, await self._agent(agent))
 
     async def switch(self, agent: str | None, tool: str, *, is_on: bool) -> None:
-        async with await self._opened() as platform:
+        """Raises `RuntimeFault`."""
+        async with self._opened() as platform:
             await platform.switch(self._settings.tools_route, await self._agent(agent), tool, is_on=is_on)
 
-    async def _opened(self) -> Platform:
-        return Platform(await asyncio.to_thread(address, self._secrets, self._settings))
+    @asynccontextmanager
+    async def _opened(self) -> AsyncGenerator[Platform]:
+        async with Platform(await asyncio.to_thread(address, self._secrets, self._settings)) as platform:
+            try:
+                yield platform
+            except RuntimeFault as fault:
+                if fault.code != "NOT_FOUND":
+                    raise
+                hint = "The route of this platform is tools_route under [platform] in config.toml."
+                raise RuntimeFault(fault.code, f"{fault.message} {hint}", **fault.details) from None
 
     async def _agent(self, given: str | None) -> str:
         found = given or await asyncio.to_thread(agent_id, self._secrets, self._settings)
