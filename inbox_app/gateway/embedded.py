@@ -128,8 +128,10 @@ class EmbeddedGateway:
         return None
 
     @property
-    def builds(self) -> BuildGateway | None:
-        return None
+    def builds(self) -> BuildGateway:
+        from inbox_app.gateway.embedded_builds import EmbeddedBuilds
+
+        return EmbeddedBuilds(self._call, lambda: self._open_runtime, self._identity)
 
     @property
     def executes(self) -> bool:
