@@ -10,19 +10,16 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import Literal, NoReturn
 
 import click
 
-from inbox_app import cli_arguments, cli_session
+from inbox_app import cli_arguments, cli_options, cli_session
 from inbox_app.cli_arguments import TEXT
 from inbox_app.desktop.paths import data_folder
 from inbox_app.gateway.base import Answer, Gateway, GatewayError, Start
-
-if TYPE_CHECKING:
-    from inbox_app.cli_session import Options
 
 
 def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -37,67 +34,17 @@ def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
         context.exit()
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _FOLDER = cli_arguments.FOLDER
 _HELP = {"help_option_names": ["-h", "--help"]}
-
-
-def _data(command: F) -> F:
-    return click.option("--data", type=_FOLDER, metavar="DIR", help="Data folder (default: the platform's).")(command)
-
-
-def _json(command: F) -> F:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON with the keys of the contract.")(command)
-
-
-def _user(command: F) -> F:
-    return click.option(
-        "--as",
-        "user",
-        type=TEXT,
-        metavar="USER",
-        callback=cli_arguments.named_user,
-        help="Act as this user (default: local:LOGIN).",
-    )(command)
-
-
-def _model(command: F) -> F:
-    return click.option(
-        "--model",
-        type=TEXT,
-        metavar="SPEC",
-        callback=cli_arguments.usable_model,
-        help="Model of all agents, e.g. anthropic:NAME, openai:NAME@http://localhost:11434/v1 or scripted:FILE.json.",
-    )(command)
-
-
-def _trust(command: F) -> F:
-    return click.option(
-        "--trust", is_flag=True, help="Trust the repository's code as it is now (see what it needs with: check)."
-    )(command)
-
-
-def _replay_twice(command: F) -> F:
-    return click.option("--replay-twice", is_flag=True, help="Replay each leg at once, and compare (for development).")(
-        command
-    )
-
-
-def _options(
-    data: Path | None, as_json: bool, user: str | None = None, model: str | None = None, *, replay_twice: bool = False
-) -> Options:
-    parent = click.get_current_context().find_root().params.get("data")
-    return cli_session.Options(data_folder(data or parent), as_json, user, model, replay_twice)
 
 
 @click.group(invoke_without_command=True, context_settings=_HELP)
 @click.option(
     "--agent", "agents", type=_FOLDER, multiple=True, metavar="PATH", help="Open this repository (repeatable)."
 )
-@_model
-@_trust
-@_data
+@cli_options.model
+@cli_options.trust
+@cli_options.data
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
 )
@@ -115,8 +62,8 @@ def cli(context: click.Context, agents: tuple[Path, ...], model: str | None, tru
 
 @cli.command()
 @click.argument("path", type=_FOLDER)
-@_json
-@_data
+@cli_options.json
+@cli_options.data
 def check(path: Path, as_json: bool, data: Path | None) -> int:
     """Check the repository at PATH.
 
@@ -124,7 +71,7 @@ def check(path: Path, as_json: bool, data: Path | None) -> int:
     """
     from inbox_app import cli_check
 
-    return cli_check.check(path, _options(data, as_json).data, as_json=as_json)
+    return cli_check.check(path, cli_options.given(data, as_json).data, as_json=as_json)
 
 
 @cli.command()
@@ -143,12 +90,12 @@ def check(path: Path, as_json: bool, data: Path | None) -> int:
 @click.option(
     "--lane", type=click.Choice(["direct", "invoke"]), default="direct", help="invoke: only tools with that trigger."
 )
-@_model
-@_trust
-@_replay_twice
-@_user
-@_json
-@_data
+@cli_options.model
+@cli_options.trust
+@cli_options.replay_twice
+@cli_options.user
+@cli_options.json
+@cli_options.data
 def run(
     path: Path,
     tool: str,
@@ -181,7 +128,7 @@ def run(
         context=cli_arguments.json_object("--context", context),
         attachments=cli_arguments.attachments(files),
     )
-    options = _options(data, as_json, user, model, replay_twice=replay_twice)
+    options = cli_options.given(data, as_json, user, model, replay_twice=replay_twice)
     return cli_runs.run(options, start, trust=trust)
 
 
@@ -189,14 +136,14 @@ def run(
 @click.option("--runs", "all_runs", is_flag=True, help="List all runs instead, the latest first.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, metavar="N", help="At most so many (100).")
 @click.option("--cursor", type=TEXT, metavar="C", help="Go on after an earlier page.")
-@_json
-@_data
+@cli_options.json
+@cli_options.data
 def list_(all_runs: bool, limit: int, cursor: str | None, as_json: bool, data: Path | None) -> int:
     """List the questions that wait for an answer, or all runs."""
     from inbox_app import cli_runs
 
     what = cli_runs.runs if all_runs else cli_runs.waiting
-    return what(_options(data, as_json), limit, cursor)
+    return what(cli_options.given(data, as_json), limit, cursor)
 
 
 @cli.command()
@@ -205,14 +152,14 @@ def list_(all_runs: bool, limit: int, cursor: str | None, as_json: bool, data: P
 @click.option(
     "--export", nargs=2, type=(click.Choice(["json"]), _FOLDER), metavar="json FILE", help="Write the run to FILE."
 )
-@_json
-@_data
+@cli_options.json
+@cli_options.data
 def show(session: str, tree: bool, export: tuple[str, Path] | None, as_json: bool, data: Path | None) -> int:
     """Show one run: status, questions, decisions, result and calls."""
     from inbox_app import cli_runs
 
     target = export[1] if export is not None else None
-    return cli_runs.show(_options(data, as_json), session, tree=tree, export=target)
+    return cli_runs.show(cli_options.given(data, as_json), session, tree=tree, export=target)
 
 
 @cli.command(cls=cli_arguments.WithNegativeNumbers)
@@ -223,12 +170,12 @@ def show(session: str, tree: bool, export: tuple[str, Path] | None, as_json: boo
 )
 @click.option("--note", type=TEXT, default="", metavar="TEXT", help="A reason, kept with the answer.")
 @click.option("--pause", type=TEXT, metavar="ID", help="Answer this question of the run (default: the oldest).")
-@_model
-@_trust
-@_replay_twice
-@_user
-@_json
-@_data
+@cli_options.model
+@cli_options.trust
+@cli_options.replay_twice
+@cli_options.user
+@cli_options.json
+@cli_options.data
 def answer(
     session: str,
     value: str,
@@ -252,7 +199,7 @@ def answer(
     from inbox_app import cli_runs
 
     given = _given(session, value, edits, pause, note)
-    options = _options(data, as_json, user, model, replay_twice=replay_twice)
+    options = cli_options.given(data, as_json, user, model, replay_twice=replay_twice)
     return cli_runs.answer(options, given, trust=trust)
 
 
@@ -261,9 +208,9 @@ def answer(
 @click.argument("value", type=TEXT)
 @click.option("--edits", type=TEXT, metavar="JSON", help="Edits as with `answer`; or @FILE, or -.")
 @click.option("--pause", type=TEXT, metavar="ID", help="The question of the run (default: the oldest).")
-@_user
-@_json
-@_data
+@cli_options.user
+@cli_options.json
+@cli_options.data
 def preview(
     session: str, value: str, edits: str | None, pause: str | None, user: str | None, as_json: bool, data: Path | None
 ) -> int:
@@ -275,14 +222,14 @@ def preview(
     """
     from inbox_app import cli_dry
 
-    return cli_dry.preview(_options(data, as_json, user), _given(session, value, edits, pause))
+    return cli_dry.preview(cli_options.given(data, as_json, user), _given(session, value, edits, pause))
 
 
 @cli.command("replay-check")
 @click.argument("path", type=_FOLDER)
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the N latest runs.")
-@_json
-@_data
+@cli_options.json
+@cli_options.data
 def replay_check(path: Path, limit: int | None, as_json: bool, data: Path | None) -> int:
     """Replay stored runs against changed code.
 
@@ -291,7 +238,7 @@ def replay_check(path: Path, limit: int | None, as_json: bool, data: Path | None
     """
     from inbox_app import cli_dry
 
-    return cli_dry.replay_check(_options(data, as_json), path, limit)
+    return cli_dry.replay_check(cli_options.given(data, as_json), path, limit)
 
 
 def _given(session: str, value: str, edits: str | None, pause: str | None, note: str = "") -> Answer:
@@ -311,10 +258,10 @@ def _given(session: str, value: str, edits: str | None, pause: str | None, note:
 @click.argument("session", type=TEXT)
 @click.option("--old-code", is_flag=True, help="Go on with the stored code that recorded the last call of the run.")
 @click.option("--revision", type=TEXT, metavar="DIGEST", help="Go on with this stored code; `show` lists them.")
-@_model
-@_user
-@_json
-@_data
+@cli_options.model
+@cli_options.user
+@cli_options.json
+@cli_options.data
 def resume(
     session: str,
     old_code: bool,
@@ -334,26 +281,26 @@ def resume(
 
     if old_code and revision is not None:
         raise click.UsageError("--old-code and --revision exclude each other")
-    return cli_code.resume(_options(data, as_json, user, model), session, revision, old_code=old_code)
+    return cli_code.resume(cli_options.given(data, as_json, user, model), session, revision, old_code=old_code)
 
 
 @cli.command()
 @click.argument("session", type=TEXT)
-@_user
-@_json
-@_data
+@cli_options.user
+@cli_options.json
+@cli_options.data
 def cancel(session: str, user: str | None, as_json: bool, data: Path | None) -> int:
     """Cancel an unfinished run."""
     from inbox_app import cli_runs
 
-    return cli_runs.cancel(_options(data, as_json, user), session)
+    return cli_runs.cancel(cli_options.given(data, as_json, user), session)
 
 
 @cli.command()
 @click.argument("file", type=_FOLDER)
 @click.option("--run", "runs", type=TEXT, multiple=True, metavar="ID", help="Only this run (repeatable).")
-@_json
-@_data
+@cli_options.json
+@cli_options.data
 def export(file: Path, runs: tuple[str, ...], as_json: bool, data: Path | None) -> int:
     """Write runs to FILE.
 
@@ -362,13 +309,13 @@ def export(file: Path, runs: tuple[str, ...], as_json: bool, data: Path | None) 
     """
     from inbox_app import cli_data
 
-    return cli_data.export_to(_options(data, as_json), file, runs)
+    return cli_data.export_to(cli_options.given(data, as_json), file, runs)
 
 
 @cli.command("import")
 @click.argument("file", type=_FOLDER)
-@_json
-@_data
+@cli_options.json
+@cli_options.data
 def import_(file: Path, as_json: bool, data: Path | None) -> int:
     """Take in the runs of FILE.
 
@@ -377,13 +324,13 @@ def import_(file: Path, as_json: bool, data: Path | None) -> int:
     """
     from inbox_app import cli_data
 
-    return cli_data.import_from(_options(data, as_json), file)
+    return cli_data.import_from(cli_options.given(data, as_json), file)
 
 
 @cli.command()
 @click.option("--compact", is_flag=True, help="Then take away what has had its time, and make the file small.")
-@_json
-@_data
+@cli_options.json
+@cli_options.data
 def doctor(compact: bool, as_json: bool, data: Path | None) -> int:
     """Check the data folder and the settings.
 
@@ -392,7 +339,7 @@ def doctor(compact: bool, as_json: bool, data: Path | None) -> int:
     """
     from inbox_app import cli_doctor
 
-    return cli_doctor.doctor(_options(data, as_json), compact=compact)
+    return cli_doctor.doctor(cli_options.given(data, as_json), compact=compact)
 
 
 @cli.command()
@@ -406,8 +353,8 @@ def doctor(compact: bool, as_json: bool, data: Path | None) -> int:
 )
 @click.option("--put", type=TEXT, metavar="JSON", help="Write this document into NAME; @FILE reads a file, - stdin.")
 @click.option("--scope", type=TEXT, default="", metavar="S", help="The scope whose documents these are.")
-@_json
-@_data
+@cli_options.json
+@cli_options.data
 def store(
     path: Path,
     name: str | None,
@@ -427,9 +374,11 @@ def store(
         if name is None or key is not None:
             raise click.UsageError("--put needs the NAME of a store and no KEY: that is made of the document's fields")
         document = cli_arguments.json_text("--put", put)
-        return cli_store.put(_options(data, as_json), path, name, document, scope)
+        return cli_store.put(cli_options.given(data, as_json), path, name, document, scope)
     where = cli_arguments.json_object("--where", where)
-    return cli_store.show(_options(data, as_json), cli_store.Wanted(path, name, key, where, sort, limit, scope))
+    return cli_store.show(
+        cli_options.given(data, as_json), cli_store.Wanted(path, name, key, where, sort, limit, scope)
+    )
 
 
 @cli.group()
@@ -443,7 +392,7 @@ def secret() -> None:
 
 @secret.command("set")
 @click.argument("name", type=TEXT)
-@_json
+@cli_options.json
 def secret_set(name: str, as_json: bool) -> int:
     """Store a secret.
 
@@ -455,7 +404,7 @@ def secret_set(name: str, as_json: bool) -> int:
 
 
 @secret.command("list")
-@_json
+@cli_options.json
 def secret_list(as_json: bool) -> int:
     """List the names of the stored secrets."""
     from inbox_app import cli_secret
@@ -465,7 +414,7 @@ def secret_list(as_json: bool) -> int:
 
 @secret.command("remove")
 @click.argument("name", type=TEXT)
-@_json
+@cli_options.json
 def secret_remove(name: str, as_json: bool) -> int:
     """Remove a stored secret."""
     from inbox_app import cli_secret
@@ -475,8 +424,8 @@ def secret_remove(name: str, as_json: bool) -> int:
 
 @cli.command()
 @click.option("--fresh", is_flag=True, help="Ask the three questions again, even if they were asked before.")
-@_json
-@_data
+@cli_options.json
+@cli_options.data
 def demo(fresh: bool, as_json: bool, data: Path | None) -> int:
     """Open the window on sample agents.
 
