@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFocusFrame, QPushButton, QSizePolicy, QWidget
 from inbox_app.theme.style import rounded
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON, BUTTON_SEND, ICON_SMALL, RADIUS_FIELD, SPACE_2, SPACE_3, SPACE_4, Role
+from inbox_app.widgets.plain_label import literal
 
 ButtonKind: TypeAlias = Literal["filled", "outline", "flat", "link", "on_ink"]
 
@@ -76,6 +77,13 @@ class ActionButton(QPushButton):
         if key_hint is not None:
             self._key_hint = key_hint
         self.updateGeometry()
+        self.update()
+
+    def set_icon(self, icon_name: str, name: str) -> None:
+        """Another icon for a button without words; ``name`` says what it does now."""
+        self._icon_name = icon_name
+        self.setAccessibleName(name)
+        self.setToolTip(literal(name))
         self.update()
 
     def sizeHint(self) -> QSize:

@@ -81,7 +81,7 @@ class PlainLabel(QLabel):
     def _update_tool_tip(self) -> None:
         if self._elide:
             whole = self.fontMetrics().horizontalAdvance(_one_line(self.text()))
-            self.setToolTip(_literal(self.text()) if whole > self.contentsRect().width() else "")
+            self.setToolTip(literal(self.text()) if whole > self.contentsRect().width() else "")
 
     @Slot()
     def _dress(self) -> None:
@@ -96,7 +96,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """Tool tips guess whether they are rich text; this makes them show every character as it is."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return f'<p style="white-space:pre-wrap">{escaped}</p>'
