@@ -91,14 +91,15 @@ def _client(protocol: Protocol, provider: str, model: str, base_url: str, key: s
 
         return GoogleModel(model, provider=GoogleProvider(api_key=key, base_url=base_url, http_client=http))
     from openai import AsyncOpenAI
-    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
     from pydantic_ai.profiles.openai import OpenAIModelProfile
     from pydantic_ai.providers.openai import OpenAIProvider
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
     openai = AsyncOpenAI(api_key=key, base_url=base_url, http_client=http, max_retries=0)
     if protocol == "responses":
-        return OpenAIResponsesModel(model, provider=OpenAIProvider(openai_client=openai))
+        keep_nothing = OpenAIResponsesModelSettings(openai_store=False)
+        return OpenAIResponsesModel(model, provider=OpenAIProvider(openai_client=openai), settings=keep_nothing)
     old_names = OpenAIModelProfile(
         openai_chat_supports_max_completion_tokens=False, openai_supports_strict_tool_definition=False
     )
@@ -115,15 +116,22 @@ def _new_http() -> httpx2.AsyncClient:
         verify=certificates(),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
         follow_redirects=False,
-        headers={"User-Agent": "operator-inbox"},
+        timeout=_limits(),
         event_hooks={"request": [_tidied]},
     )
+
+
+def _limits() -> httpx2.Timeout:
+    import httpx2
+
+    return httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
 
 
 async def _tidied(request: httpx2.Request) -> None:
     import httpx2
 
-    request.extensions["timeout"] = httpx2.Timeout(SILENCE_S, connect=CONNECT_S).as_dict()
+    request.extensions["timeout"] = _limits().as_dict()
+    request.headers["User-Agent"] = "operator-inbox"
     for name in list(request.headers):
         if name.lower() not in _SENT:
             del request.headers[name]

@@ -129,7 +129,7 @@ async def _asked(asking: _Asking, ear: _Ear, output_tokens: int | None) -> Model
     from pydantic_ai.direct import model_request_stream
     from pydantic_ai.settings import ModelSettings
 
-    settings = ModelSettings(cache=True)
+    settings = ModelSettings(cache=len(asking.messages) > 1 or bool(asking.parameters.function_tools))
     if output_tokens is not None:
         settings["max_tokens"] = output_tokens
     async with model_request_stream(
