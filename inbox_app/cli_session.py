@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable,
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -24,7 +24,10 @@ from inbox_app.gateway.base import GatewayError
 
 if TYPE_CHECKING:
     from inbox_app.gateway.embedded import EmbeddedGateway
+    from runtime_core.runtime import Runtime
     from runtime_core.wire.settings import Settings
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +71,7 @@ def with_gateway(
     return asyncio.run(_heard(_with_gateway(options, work, execute)))
 
 
-async def _heard(work: Coroutine[Any, Any, int]) -> int:
+async def _heard(work: Coroutine[Any, Any, T]) -> T:
     with _signals_wake(), _terminated_as_interrupted():
         return await work
 
@@ -101,6 +104,33 @@ def _signals_wake() -> Generator[None]:
         finally:
             signal.set_wakeup_fd(before)
             loop.remove_reader(heard)
+
+
+def with_runtime(options: Options, work: Callable[[Runtime], Awaitable[T]]) -> T:
+    """Do work beside the runs of the data folder, of which none is touched. Raises `GatewayError`."""
+    log_to(options.data)
+    return asyncio.run(_heard(_with_runtime(options, work)))
+
+
+async def _with_runtime(options: Options, work: Callable[[Runtime], Awaitable[T]]) -> T:
+    from inbox_app.desktop.secrets import Keychain
+    from inbox_app.gateway.embedded import bundle_error
+    from runtime_core.repo.bundle import BundleError
+    from runtime_core.runtime import Runtime
+    from runtime_core.wire.codes import RuntimeFault
+
+    chosen = settings(as_json=options.as_json)
+    runtime = Runtime(options.data, execute=False, settings=chosen, secrets=Keychain())
+    try:
+        await runtime.open()
+        try:
+            return await work(runtime)
+        finally:
+            await runtime.close()
+    except RuntimeFault as fault:
+        raise GatewayError(fault.code, fault.message, fault.details) from fault
+    except BundleError as error:
+        raise bundle_error([error]) from error
 
 
 async def _with_gateway(

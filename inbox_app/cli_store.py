@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from inbox_app.cli_session import DONE, Options, log_to, say, say_json, settings
+from inbox_app.cli_session import DONE, Options, say, say_json, with_runtime
 from inbox_app.cli_text import indented, table, visible
-from inbox_app.gateway.base import GatewayError
 from runtime_core.wire.json import JsonText, dumps, pretty
 
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ def show(options: Options, wanted: Wanted) -> int:
         found = await runtime.document(root, wanted.store, wanted.key, scope=wanted.scope)
         return found, _document(found["document"])
 
-    return _with_runtime(options, work)
+    return _told(options, work)
 
 
 def put(options: Options, path: Path, store: str, document: JsonText, scope: str) -> int:
@@ -59,38 +57,16 @@ def put(options: Options, path: Path, store: str, document: JsonText, scope: str
         said = await runtime.put_document(root, store, document, scope=scope)
         return said, iter([visible(f"{said['key']}: version {said['version']} stored")])
 
-    return _with_runtime(options, work)
+    return _told(options, work)
 
 
-def _with_runtime(options: Options, work: Callable[[Runtime], Awaitable[tuple[Any, Iterator[str]]]]) -> int:
-    log_to(options.data)
-    found, lines = asyncio.run(_done(options, work))
+def _told(options: Options, work: Callable[[Runtime], Awaitable[tuple[Any, Iterator[str]]]]) -> int:
+    found, lines = with_runtime(options, work)
     if options.as_json:
         say_json(found)
     else:
         say(lines)
     return DONE
-
-
-async def _done(
-    options: Options, work: Callable[[Runtime], Awaitable[tuple[Any, Iterator[str]]]]
-) -> tuple[Any, Iterator[str]]:
-    from inbox_app.gateway.embedded import bundle_error
-    from runtime_core.repo.bundle import BundleError
-    from runtime_core.runtime import Runtime
-    from runtime_core.wire.codes import RuntimeFault
-
-    runtime = Runtime(options.data, execute=False, settings=settings(as_json=options.as_json))
-    try:
-        await runtime.open()
-        try:
-            return await work(runtime)
-        finally:
-            await runtime.close()
-    except RuntimeFault as fault:
-        raise GatewayError(fault.code, fault.message, fault.details) from fault
-    except BundleError as error:
-        raise bundle_error([error]) from error
 
 
 def _stores(stores: Sequence[Mapping[str, Any]]) -> Iterator[str]:
