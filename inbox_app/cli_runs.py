@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def run(options: Options, start: Start, *, trust: bool) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         if trust and start.repository is not None:
-            await _trust(gateway, start.repository)
+            await trust_repository(gateway, start.repository)
         return await report_outcome(gateway, await gateway.start(start), options)
 
     return with_gateway(options, work)
@@ -41,13 +41,13 @@ def run(options: Options, start: Start, *, trust: bool) -> int:
 def answer(options: Options, given: Answer, *, trust: bool) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         if trust:
-            await _trust(gateway, (await gateway.run(given.run_id)).raw["run"]["repository"])
+            await trust_repository(gateway, (await gateway.run(given.run_id)).raw["run"]["repository"])
         return await report_outcome(gateway, await gateway.answer(given), options)
 
     return with_gateway(options, work)
 
 
-async def _trust(gateway: EmbeddedGateway, repository: str) -> None:
+async def trust_repository(gateway: EmbeddedGateway, repository: str) -> None:
     """Trust the code of a repository as it is now, and say for what, beside the output of the command."""
     needs = await gateway.trust(Path(repository))
     allowed = f"as long as its code stays as it is, it may use {'; '.join(needs)}" if needs else "it needs no trust"

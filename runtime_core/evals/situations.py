@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from runtime_core.engine.faults import Fault
 from runtime_core.evals.calls import made_by, of_run
@@ -26,8 +26,7 @@ from runtime_core.evals.result import CallMade, EvalResult, Verdict
 from runtime_core.evals.running import judged
 from runtime_core.evals.stage import OpenStage, Setting, Stage
 from runtime_core.repo.builtins import VERBS
-from runtime_core.repo.bundle import Bundle, BundleError, Eval, Tool
-from runtime_core.repo.evals import SITUATIONS
+from runtime_core.repo.bundle import Bundle, BundleError, Eval, Situation, Tool
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import dumps
 
@@ -94,7 +93,7 @@ def ready_made(bundle: Bundle, names: Sequence[str] | None, given: Mapping[str, 
             file="",
             tool=name,
             input=given if given is not None else example(able[name]),
-            situations=SITUATIONS,
+            situations=get_args(Situation),
         )
         for name in (sorted(able) if names is None else names)
     ]

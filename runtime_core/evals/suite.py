@@ -20,7 +20,6 @@ from runtime_core.evals.situations import ready_made, run_situations
 from runtime_core.evals.stage import OpenStage, Setting, Stage
 from runtime_core.journal.base import Journal
 from runtime_core.repo.bundle import Bundle, Eval
-from runtime_core.repo.evals import eval_files, load_evals
 from runtime_core.repo.report import Report, did_you_mean
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.evals import EvalRow
@@ -148,6 +147,8 @@ class Evals:
 
 
 def _read(root: Path) -> _Found:
+    from runtime_core.repo.evals import eval_files, load_evals  # with pydantic: not for commands that only look
+
     report = Report()
     files, evals = eval_files(root, Report()), load_evals(root, report)
     broken = {
