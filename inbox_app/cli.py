@@ -16,7 +16,7 @@ from typing import Literal, NoReturn
 
 import click
 
-from inbox_app import cli_arguments, cli_deploy, cli_options, cli_session, cli_tools
+from inbox_app import cli_arguments, cli_deploy, cli_eval, cli_options, cli_session, cli_tools
 from inbox_app.cli_arguments import TEXT
 from inbox_app.desktop.paths import data_folder
 from inbox_app.gateway.base import Answer, Gateway, GatewayError, Start
@@ -442,6 +442,9 @@ for _command in (cli_deploy.deploy, cli_deploy.logs, cli_deploy.reload, cli_tool
     cli.add_command(_command)
 
 
+cli.add_command(cli_eval.command)
+
+
 def _open_window(data: Path, agents: Sequence[Path], model: str | None, *, trust: bool) -> int:
     if not cli_session.has_display() and not os.environ.get("QT_QPA_PLATFORM"):
         raise GatewayError(
@@ -500,7 +503,7 @@ def _run(arguments: list[str]) -> int:
         cli_session.report(error, as_json=as_json)
         return cli_session.REFUSED
     except (click.Abort, KeyboardInterrupt):
-        works = not {"doctor", "check", "export", "import"} & set(options)
+        works = not {"doctor", "check", "eval", "export", "import"} & set(options)
         stay = "; unfinished runs stay in the data folder and go on later" if works else "; nothing was changed"
         cli_session.complain(f"interrupted{stay}")
         return cli_session.INTERRUPTED

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from inbox_app.gateway.builds import BuildGateway
     from inbox_app.gateway.catalog import Catalog
     from inbox_app.gateway.chats import ChatGateway
-    from inbox_app.gateway.evals import EvalGateway
+    from inbox_app.gateway.embedded_evals import EmbeddedEvals
     from inbox_app.gateway.feed import Feed
     from runtime_core.connections.secrets import Secrets
     from runtime_core.journal import base as journal
@@ -120,8 +120,10 @@ class EmbeddedGateway:
         return EmbeddedCatalog(self._call, lambda: self._open_runtime, self._identity, self._model)
 
     @property
-    def evals(self) -> EvalGateway | None:
-        return None
+    def evals(self) -> EmbeddedEvals:
+        from inbox_app.gateway.embedded_evals import EmbeddedEvals
+
+        return EmbeddedEvals(self._call, lambda: self._open_runtime)
 
     @property
     def automations(self) -> AutomationGateway | None:
