@@ -16,7 +16,7 @@ from typing import Literal, NoReturn
 
 import click
 
-from inbox_app import cli_arguments, cli_deploy, cli_eval, cli_options, cli_session, cli_tools
+from inbox_app import cli_arguments, cli_chat, cli_deploy, cli_eval, cli_options, cli_session, cli_tools
 from inbox_app.cli_arguments import TEXT
 from inbox_app.desktop.paths import data_folder
 from inbox_app.gateway.base import Answer, Gateway, GatewayError, Start
@@ -438,11 +438,15 @@ def demo(fresh: bool, as_json: bool, data: Path | None) -> int:
     return samples.demo(data_folder(folder) if folder else data_folder() / "demo", fresh=fresh, as_json=as_json)
 
 
-for _command in (cli_deploy.deploy, cli_deploy.logs, cli_deploy.reload, cli_tools.tools):
+for _command in (
+    cli_chat.command,
+    cli_deploy.deploy,
+    cli_deploy.logs,
+    cli_deploy.reload,
+    cli_eval.command,
+    cli_tools.tools,
+):
     cli.add_command(_command)
-
-
-cli.add_command(cli_eval.command)
 
 
 def _open_window(data: Path, agents: Sequence[Path], model: str | None, *, trust: bool) -> int:

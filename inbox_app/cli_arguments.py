@@ -101,10 +101,10 @@ def attachments(files: Sequence[Path]) -> str | None:
     """Files as the JSON text of ``ctx.attachments`` (contract 3.2), None for none."""
     from runtime_core.wire.json import dumps
 
-    return dumps([_attachment(file) for file in files]) if files else None
+    return dumps([attachment(file) for file in files]) if files else None
 
 
-def _attachment(file: Path) -> dict[str, str]:
+def attachment(file: Path) -> dict[str, str]:
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     try:
         content = file.expanduser().read_bytes()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from inbox_app.gateway.automations import AutomationGateway
     from inbox_app.gateway.builds import BuildGateway
     from inbox_app.gateway.catalog import Catalog
-    from inbox_app.gateway.chats import ChatGateway
+    from inbox_app.gateway.embedded_chats import EmbeddedChats
     from inbox_app.gateway.embedded_evals import EmbeddedEvals
     from inbox_app.gateway.feed import Feed
     from runtime_core.connections.secrets import Secrets
@@ -110,8 +110,10 @@ class EmbeddedGateway:
         return self._identity
 
     @property
-    def chats(self) -> ChatGateway | None:
-        return None
+    def chats(self) -> EmbeddedChats:
+        from inbox_app.gateway.embedded_chats import EmbeddedChats
+
+        return EmbeddedChats(self._call, lambda: self._open_runtime, self._identity)
 
     @property
     def catalog(self) -> Catalog:

@@ -80,12 +80,11 @@ class TurnCalls:
         self.on_spent(usage)
 
     def became(self, at: SlotPath, run_id: str) -> None:
-        self._runs[at] = run_id
-        self._tell(event("tool_call_update", tool_id=self._id(at), durable_session_id=run_id))
-        self._put_run(at)
+        if (call := self._goes_on_as(at, run_id)) is not None:
+            self._tell(update_event(call))
 
     def asked(self, order: Order, run_id: str) -> None:
-        self._runs[order.at] = run_id
+        self._goes_on_as(order.at, run_id)
         request = cast("dict[str, Any]", order.request if isinstance(order.request, dict) else {})
         self._tell(
             event(
@@ -102,15 +101,18 @@ class TurnCalls:
                 tool_name=order.tool,
             )
         )
-        self._put_run(order.at)
 
     def allowed(self, order: Order, run_id: str) -> None:
         self._tell(event("approved", resource_type="tool_call", preview_id=self._id(order.at), session_id=run_id))
 
-    def _put_run(self, at: SlotPath) -> None:
-        if (call := self._calls.get(at)) is not None:
-            self._calls[at] = kept = replace(call, run_id=self._runs[at])
-            self.record.put(kept)
+    def _goes_on_as(self, at: SlotPath, run_id: str) -> ChatCall | None:
+        self._runs[at] = run_id
+        call = self._calls.get(at)
+        if call is None:
+            return None
+        self._calls[at] = kept = replace(call, run_id=run_id)
+        self.record.put(kept)
+        return kept
 
     def _id(self, at: SlotPath) -> str:
         return tool_id(self.record.turn, at)
@@ -170,6 +172,13 @@ def start_event(call: ChatCall, bundle: Bundle | None) -> Event:
         running_label=label(tool.running_label, given) if tool is not None else None,
         completed_label=label(tool.completed_label, given) if tool is not None else None,
         internal=True if call.name in INTERNAL else None,
+    )
+
+
+def update_event(call: ChatCall) -> Event:
+    """A call goes on as a durable run, or waits for what a person says to one (an event of ours)."""
+    return event(
+        "tool_call_update", tool_id=tool_id(call.turn, call.slot), state=call.state, durable_session_id=call.run_id
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, cast
 
-from runtime_core.chat.calls import result_event, start_event
+from runtime_core.chat.calls import result_event, start_event, update_event
 from runtime_core.chat.events import Event, event, given_to, result_text, tool_id
 from runtime_core.chat.transcript import read
 from runtime_core.repo.bundle import Bundle
@@ -128,6 +128,8 @@ def _told(calls: Sequence[ChatCall], bundle: Bundle | None) -> Iterator[Event]:
     for call in reversed(calls):
         if call.state not in ("running", "waiting"):
             yield result_event(call)
+        elif call.run_id is not None:
+            yield update_event(call)
 
 
 def _with_slots(entries: Sequence[ChatEntry]) -> Iterator[tuple[ChatEntry, Mapping[str, Any], Sequence[str]]]:

@@ -79,11 +79,11 @@ class Gates:
                 await self.journal.create_run(row)
             else:
                 run_id = known.id
-            ears.asked(order, run_id)
             if order.kind == "review":
                 await self.advance(run_id)
+                ears.asked(order, run_id)
                 raise _left_to_an_operator(order, run_id)
-            run = await self._followed(run_id, parent)
+            run = await self._followed(run_id, parent, lambda: ears.asked(order, run_id))
         except asyncio.CancelledError:
             if order.kind == "confirm" and (parent is None or not self.is_stopped):
                 leaving = asyncio.get_running_loop().create_task(self._withdraw(run_id, row.created_by))
@@ -139,8 +139,11 @@ class Gates:
         gates = [(gate, Order.of(gate.params)) for gate in await self.journal.gates(parent)]
         return [(gate, order) for gate, order in gates if order is not None]
 
-    async def _followed(self, run_id: str, parent: str | None) -> RunRow:
-        """The gate when it has ended, or waits for something else than the answer of a person to its question."""
+    async def _followed(self, run_id: str, parent: str | None, asked: Callable[[], None]) -> RunRow:
+        """The gate when it has ended, or waits for something else than the answer of a person to its question.
+
+        ``asked``: told once that its question can be answered.
+        """
         while True:
             is_unanswered = await self._is_unanswered(run_id)  # before its run, which moves as soon as it is answered
             run = await self.journal.run(run_id)
@@ -148,7 +151,9 @@ class Gates:
             if run.status in _MOVING:
                 run = await self.advance(run_id)
             if run.status == "awaiting-input" and is_unanswered:
-                self._waiting[run_id] = parent
+                if run_id not in self._waiting:
+                    self._waiting[run_id] = parent
+                    asked()
             elif run.status not in _MOVING:
                 return run
             if self.is_stopped:
