@@ -49,21 +49,20 @@ def tool_name(name: str) -> str:
 def request(turn: Turn, model: str, takes: Callable[[str], bool]) -> tuple[list[ModelMessage], ModelRequestParameters]:
     """What to send. ``model`` tells whose replies go back in their own form; ``takes``: types of files it is shown."""
     told: list[ModelMessage] = []
-    open_calls: list[tuple[ToolCall, str]] = []
+    calls = _Calls()
     for at, message in enumerate(turn.messages):
-        if message.role == "assistant":
-            _close(told, open_calls)
+        if message.role == "tool":
+            _add(told, calls.took(message))
+            continue
+        _add(told, calls.results())
+        if message.role == "user":
+            _add(told, [UserPromptPart(_user_content(message, takes))])
+        else:
             response = _own(message, model) or _foreign(message, at)
             if response.parts:
                 told.append(response)
-            open_calls = list(zip(message.tool_calls, (part.tool_call_id for part in response.tool_calls), strict=True))
-        elif message.role == "tool":
-            _add(told, [_result(message, open_calls)])
-        else:
-            _close(told, open_calls)
-            open_calls = []
-            _add(told, [UserPromptPart(_user_content(message, takes))])
-    _close(told, open_calls)
+            calls = _Calls(message.tool_calls, [part.tool_call_id for part in response.tool_calls])
+    _add(told, calls.results())
     last = told[-1] if told else None
     if isinstance(last, ModelRequest):
         last.instructions = turn.prompt or None
@@ -106,26 +105,33 @@ def _add(told: list[ModelMessage], parts: Sequence[UserPromptPart | ToolReturnPa
     last = told[-1] if told else None
     if isinstance(last, ModelRequest):
         last.parts = [*last.parts, *parts]
-    else:
+    elif parts:
         told.append(ModelRequest(list(parts)))
 
 
-def _close(told: list[ModelMessage], open_calls: list[tuple[ToolCall, str]]) -> None:
-    """No provider takes a conversation with calls that have no result."""
-    if open_calls:
-        _add(told, [ToolReturnPart(tool_name(call.name), _NO_RESULT, id) for call, id in open_calls])
-        open_calls.clear()
+class _Calls:
+    """The calls of one reply with the ids that they are told with, and their results as far as these have come."""
 
+    def __init__(self, calls: Sequence[ToolCall] = (), ids: Sequence[str] = ()) -> None:
+        self._calls = list(zip(calls, ids, strict=True))
+        self._results: dict[str, str] = {}
 
-def _result(message: Message, open_calls: list[tuple[ToolCall, str]]) -> ToolReturnPart:
-    """The result of the call it is for: that with its id, or the first that is the same one."""
-    call = message.call
-    assert call is not None
-    for at, (asked, id) in enumerate(open_calls):
-        if asked is call or (asked.id and asked.id == call.id) or (not asked.id and asked == call):
-            del open_calls[at]
-            return ToolReturnPart(tool_name(call.name), message.text, id)
-    raise AssertionError(f"a result of {call.name} without its call")
+    def took(self, message: Message) -> Sequence[UserPromptPart]:
+        """Keep a result for the call with its id, or for the first that is the same one; what to tell if there is
+        none."""
+        call = message.call or ToolCall("", JsonText("{}"))
+        for asked, id in self._calls:
+            is_its = asked is call or (asked.id == call.id if asked.id else asked == call)
+            if is_its and id not in self._results:
+                self._results[id] = message.text
+                return ()
+        return [UserPromptPart(f"A result of {call.name}: {message.text}")]
+
+    def results(self) -> Sequence[ToolReturnPart]:
+        """In the order of the calls. No provider takes a conversation with calls that have no result."""
+        told = [ToolReturnPart(tool_name(call.name), self._results.get(id, _NO_RESULT), id) for call, id in self._calls]
+        self._calls.clear()
+        return told
 
 
 def _own(message: Message, model: str) -> ModelResponse | None:
@@ -138,7 +144,8 @@ def _own(message: Message, model: str) -> ModelResponse | None:
         return None
     if not isinstance(response, ModelResponse) or (response.metadata or {}).get("model") != model:
         return None
-    return response if len(response.tool_calls) == len(message.tool_calls) else None
+    ids = {part.tool_call_id for part in response.tool_calls}  # some servers give the same one twice
+    return response if len(ids) == len(response.tool_calls) == len(message.tool_calls) else None
 
 
 def _foreign(message: Message, at: int) -> ModelResponse:
