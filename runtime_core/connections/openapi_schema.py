@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from runtime_core.connections.openapi_text import BadDocument
-from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_javascript
+from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_schema_pattern
 
 DEFS_LIMIT: Final = 300
 NODE_LIMIT: Final = 20_000
@@ -152,7 +152,7 @@ def _is_names(value: Any) -> bool:
 def _is_pattern(value: Any) -> bool:
     """JavaScript that is not checked here is none of the author's faults."""
     try:
-        compile_javascript(value)
+        compile_schema_pattern(value)
     except UnsupportedPattern:
         return True
     except (BrokenPattern, TypeError):

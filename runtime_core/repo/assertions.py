@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-import regex
-
 from runtime_core.repo.bundle import Assertion, AssertionKind
 from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_javascript
 from runtime_core.repo.report import did_you_mean
@@ -24,12 +22,6 @@ _FORMS: Final[dict[str, tuple[AssertionKind, bool]]] = {
     "tool_not_called": ("tool_called", True),
 }
 _SLASHED: Final = re.compile(r"/(?P<pattern>.+)/(?P<flags>[a-z]*)", re.DOTALL)
-_FLAGS: Final[dict[str, int]] = {
-    "i": regex.IGNORECASE,
-    "m": regex.MULTILINE,
-    "s": regex.DOTALL,
-    **dict.fromkeys("guyv", 0),
-}
 _DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
 _UNITS: Final = {None: 0.001, "ms": 0.001, "s": 1.0, "m": 60.0}
 _SHOULD_NOT: Final = re.compile(r"should\s+not\b|shouldn['’]t\b|must\s+not\b", re.IGNORECASE)
@@ -67,10 +59,7 @@ def oddity(assertion: Assertion) -> tuple[str, str] | None:
 def pattern_of(value: tuple[str, str]) -> Any:
     """The compiled pattern of a ``regex`` assertion, to be searched with a ``timeout``."""
     pattern, flags = value
-    if unknown := set(flags) - _FLAGS.keys():
-        raise BrokenPattern(f"there is no flag {min(unknown)}")
-    found = compile_javascript(pattern)
-    return regex.compile(found.pattern, found.flags | sum(_FLAGS[flag] for flag in set(flags)))
+    return compile_javascript(pattern, flags)
 
 
 def _value(kind: AssertionKind, text: str) -> Any:

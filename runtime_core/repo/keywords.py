@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 from jsonschema import ValidationError, validators
 
-from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_javascript
+from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_schema_pattern
 from runtime_core.wire.json import Number, dumps
 
 
@@ -76,7 +76,7 @@ def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterato
 def _fits(pattern: str, text: str) -> bool | None:
     """None for a pattern that is not checked."""
     try:
-        return compile_javascript(pattern).search(text, timeout=_left_s()) is not None
+        return compile_schema_pattern(pattern).search(text, timeout=_left_s()) is not None
     except (UnsupportedPattern, BrokenPattern):
         return None
 

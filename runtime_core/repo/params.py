@@ -19,7 +19,7 @@ from referencing.jsonschema import DRAFT202012, SchemaRegistry
 
 from runtime_core.repo.keywords import as_written, show, with_exact_numbers, within
 from runtime_core.repo.position import show_key
-from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_javascript
+from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_schema_pattern
 from runtime_core.wire.json import JsonError, JsonText, JsonValue, loads
 
 Key = tuple[str | int, ...]
@@ -225,7 +225,7 @@ def _pattern_problems(schema: Mapping[str, Any]) -> Iterator[SchemaProblem]:
 def _pattern_problem(pattern: str, key: Key) -> Iterator[SchemaProblem]:
     shown = pattern if len(pattern) <= 80 else pattern[:80] + "…"
     try:
-        compile_javascript(pattern)
+        compile_schema_pattern(pattern)
     except UnsupportedPattern:
         yield SchemaProblem(key, f"the pattern {shown} uses JavaScript that is not checked here", tolerable=True)
     except BrokenPattern as error:

@@ -19,7 +19,7 @@ from runtime_core.repo.definitions import LANGUAGES, NOT_READ, TOOLS, Described,
 from runtime_core.repo.files import DEFINITION_LIMIT, JsonFile, Key, items_of, read_json, read_text, validate
 from runtime_core.repo.items import folders_of, misnamed, note_extra
 from runtime_core.repo.params import check_schema
-from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, compile_javascript
+from runtime_core.repo.regex import BrokenPattern, UnsupportedPattern, are_flags, compile_javascript
 from runtime_core.repo.report import INVALID, NOT_FOUND, Report, report_unread
 from runtime_core.repo.toolfile import NO_EFFECT, ToolFile
 
@@ -27,7 +27,6 @@ SHORTEST_TIMEOUT_MS: Final = 50
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_FLAGS: Final = frozenset("dgimsuvy")
 _CODE_ID = re.compile(r"""(?:^|[\s{,(])["']?id["']?\s*[:=]\s*["']([A-Za-z0-9_-]+)["']""")
 _DEPENDENCIES: Final = ("dependencies", "optionalDependencies")
 _ELSEWHERE: Final = re.compile(r"git[+:@]|git(hub|lab)?:|file:|link:|https?:|\.{0,2}/|~/|\.{1,2}\Z")
@@ -379,15 +378,16 @@ def _check_trigger(file: JsonFile, number: int, trigger: Mapping[str, Any], repo
 
 
 def _pattern_problems(trigger: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    pattern, flags = trigger.get("pattern"), trigger.get("flags", "")
-    if isinstance(flags, str) and (set(flags) - _FLAGS or len(set(flags)) < len(flags)):
+    pattern, flags = (given if isinstance(given := trigger.get(key), str) else "" for key in ("pattern", "flags"))
+    if not are_flags(flags):
         yield "flags", f'"{flags}" is no set of flags'
+        return
     try:
-        compile_javascript(pattern if isinstance(pattern, str) else "")
+        compile_javascript(pattern, flags)
     except BrokenPattern as error:
         yield "pattern", str(error)
-    except UnsupportedPattern:
-        yield "pattern", "it is written in a way that only JavaScript understands"
+    except UnsupportedPattern as error:
+        yield "pattern", f"it is written in a way that only JavaScript understands ({error})"
 
 
 def _tool(name: str, entry: str, file: JsonFile, parsed: ToolFile) -> Tool:
