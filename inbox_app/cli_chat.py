@@ -115,7 +115,11 @@ def turn(options: Options, talk: Talk) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         await _prepare(gateway, talk)
         lines = _Lines(is_shown=True) if _is_for_people(options, talk) else None
-        return await _Conversation(gateway, options, talk, lines).turn(talk.request.message)
+        talking = _Conversation(gateway, options, talk, lines)
+        try:
+            return await talking.turn(talk.request.message)
+        finally:
+            talking.say_how_to_go_on()
 
     return with_gateway(options, work)
 
@@ -126,7 +130,11 @@ def conversation(options: Options, talk: Talk) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         await _prepare(gateway, talk)
         lines = _Lines(is_shown=_is_for_people(options, talk))
-        return await _Conversation(gateway, options, talk, lines).go_on()
+        talking = _Conversation(gateway, options, talk, lines)
+        try:
+            return await talking.go_on()
+        finally:
+            talking.say_how_to_go_on()
 
     return with_gateway(options, work)
 
@@ -141,11 +149,8 @@ def listed(options: Options, limit: int, cursor: str | None) -> int:
         else:
             from inbox_app.cli_text import moment, table, visible
 
-            rows = [
-                (one.id, visible(Path(one.repository).name), visible(one.agent), moment(one.updated_at), one.title)
-                for one in page.items
-            ]
-            say([table(("CONVERSATION", "REPOSITORY", "AGENT", "LAST USED", "TITLE"), rows, cut=4)])
+            rows = [(one.id, moment(one.updated_at), visible(one.agent), visible(one.title)) for one in page.items]
+            say([table(("CONVERSATION", "LAST USED", "AGENT", "TITLE"), rows, cut=3)])
             if page.next_cursor is not None:
                 say([f"{len(page.items)} of {page.total}; the next ones with --cursor {page.next_cursor}"])
         return DONE
@@ -205,6 +210,7 @@ class _Conversation:
         self._lines = lines
         self._session = talk.request.session_id
         self._files = talk.request.files
+        self._prints = not (talk.events or options.as_json)
 
     async def go_on(self) -> int:
         assert self._lines is not None
@@ -221,6 +227,10 @@ class _Conversation:
                 code = REFUSED
         return code
 
+    def say_how_to_go_on(self) -> None:
+        if self._session is not None and self._prints:
+            complain(f"go on with: --session {self._session}")
+
     async def turn(self, message: str) -> int:
         from inbox_app.cli_chat_text import Printer, Told
         from runtime_core.chat.events import redacted
@@ -228,20 +238,20 @@ class _Conversation:
         told = Told()
         request = replace(self._talk.request, message=message, session_id=self._session, files=self._files)
         self._files = ()
-        printer = Printer() if not (self._talk.events or self._options.as_json) else None
+        printer = Printer() if self._prints else None
         stream = self._gateway.chats.stream(request, context=self._talk.context, max_tokens=self._talk.max_tokens)
         async with aclosing(stream):
             async for event in stream:
                 told.take(event)
+                self._session = told.session_id or self._session
                 if self._talk.events:
                     say_json(redacted(event))
                 elif printer is not None:
                     printer.tell(event)
                 if event["type"] == "confirmation_required" and printer is not None:
                     await self._ask_now(event, printer)
-        self._session = told.session_id or self._session
         if printer is not None:
-            printer.end(self._session or "")
+            printer.break_line()
         elif self._options.as_json and not self._talk.events:
             say_json(told.reply())
         waiting = [run_id for run_id in told.runs if await self._is_waiting(run_id, shows=printer is not None)]

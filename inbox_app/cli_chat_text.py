@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 import click
 
-from inbox_app.cli_session import complain, say
+from inbox_app.cli_session import say
 from inbox_app.cli_text import indented, span_of, visible
 from inbox_app.gateway.chat_events import ChatReader, is_parked
 from inbox_app.gateway.chats import ChatCall, ChatEvent, ChatTurn, Choice, Note, Reasoning, Text
@@ -93,11 +93,6 @@ class Printer:
             click.echo()
             self._is_open = False
 
-    def end(self, session_id: str) -> None:
-        self.break_line()
-        if session_id:
-            complain(f"go on with: --session {session_id}")
-
 
 def turn_lines(one: ChatTurn) -> Iterator[str]:
     yield f"> {visible(one.asked)}"
@@ -135,7 +130,8 @@ def _item_lines(item: ChatEvent) -> Iterator[str]:
 def _call_line(call: ChatCall) -> str:
     name = call.name if call.kind != "subagent" else _agent(call)
     shown_name = visible(call.label or name)
-    took = f"  {span_of(call.ended_at - call.started_at)}" if call.ended_at is not None else ""
+    has_ended = call.ended_at is not None and call.state != "waiting"
+    took = f"  {span_of(call.ended_at - call.started_at)}" if has_ended and call.ended_at is not None else ""
     error = f": {visible(call.error)}" if call.error else ""
     waits = f"  waits as {call.run_id}" if call.run_id and is_parked(call.result) else ""
     return f"{_MARKS[call.state]} {shown_name}{error}{waits}{took}"

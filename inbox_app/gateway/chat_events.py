@@ -112,7 +112,7 @@ class ChatReader:
 
     def _put(self, call: ChatCall) -> ChatCall:
         running, completed = self._labels[call.id]
-        self._calls[call.id] = labelled = replace(call, label=running if call.state == "running" else completed)
+        self._calls[call.id] = labelled = replace(call, label=completed if call.state == "ok" else running)
         return labelled
 
 
