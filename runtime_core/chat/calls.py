@@ -37,6 +37,7 @@ class TurnCalls:
     on_spent: Callable[[Usage], None]
     _calls: dict[SlotPath, ChatCall] = field(default_factory=dict[SlotPath, ChatCall])
     _runs: dict[SlotPath, str] = field(default_factory=dict[SlotPath, str])
+    _ended: set[SlotPath] = field(default_factory=set[SlotPath])
 
     def on_span(self, span: Span) -> None:
         known = self._calls.get(span.slot)
@@ -45,7 +46,8 @@ class TurnCalls:
             self._tell(start_event(call, self.bundle))
             self._tell(self._specialist_start(call))
         self._calls[span.slot] = call
-        if call.state not in _OPEN and (known is None or known.state in _OPEN):
+        if call.state not in _OPEN and span.slot not in self._ended:  # a handler that runs again makes its calls again
+            self._ended.add(span.slot)
             self._tell(self._specialist_end(call))
             self._tell(result_event(call))
         self.record.put(call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -41,15 +41,18 @@ class Talker:
             await stream.aclose()
 
     async def say(self, message: str, **more: Any) -> list[Event]:
-        """Have a whole turn."""
-        return [told async for told in self.events(message, **more)]
+        """Have a whole turn, whose events are sound."""
+        told = [told async for told in self.events(message, **more)]
+        assert (told[0]["type"], told[-1]["type"]) == ("init", "done")
+        check_calls(told)
+        return told
 
     async def session(self) -> dict[str, Any]:
         assert self.session_id is not None
         return await self.runtime.chats.session(self.session_id)
 
     @staticmethod
-    def text(told: list[Event]) -> str:
+    def text(told: Sequence[Event]) -> str:
         return "".join(one["content"] for one in told if one["type"] == "text_delta")
 
 
@@ -59,5 +62,22 @@ async def talking(repo: Repo, data: Path, model: str | None = None, **more: Any)
         yield Talker(desk)
 
 
-def of_type(told: list[Event], kind: str) -> list[Event]:
+def check_calls(told: Sequence[Event]) -> None:
+    """Every call begins once, after the one that made it, and ends once, after it began; everything has its time."""
+    begun: dict[str, bool] = {}
+    for one in told:
+        assert one["timestamp"].endswith("Z")
+        if one["type"] == "tool_call_start":
+            assert one["tool_id"] not in begun
+            assert one.get("parent_tool_id") is None or one["parent_tool_id"] in begun
+            begun[one["tool_id"]] = True
+        elif one["type"] == "tool_call_result":
+            assert begun[one["tool_id"]]
+            begun[one["tool_id"]] = False
+        elif one["type"] == "subagent_event":
+            assert one["parent_tool_id"] in begun
+    assert not any(begun.values())
+
+
+def of_type(told: Sequence[Event], kind: str) -> list[Event]:
     return [one for one in told if one["type"] == kind]
