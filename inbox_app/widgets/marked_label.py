@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from PySide6.QtCore import QPointF, QSize, Signal
+from PySide6.QtCore import QEvent, QPointF, QSize, Signal
 from PySide6.QtGui import QFont, QPainter, QPaintEvent, QPalette, QResizeEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QWidget
 
@@ -39,6 +39,7 @@ class MarkedLabel(PlainLabel):
         self._tags: list[Tag] = []
         self._lines = lines
         self._line_kind: FontKind = font
+        self._counts: dict[int, int] = {}
         super().__init__("", theme, font, role, parent, strong=strong, wrap=True)
         policy = self.sizePolicy()
         policy.setHeightForWidth(True)
@@ -48,6 +49,7 @@ class MarkedLabel(PlainLabel):
     def show_text(self, text: str) -> None:
         if len(text) > MOST_CHARACTERS:
             text = text[:MOST_CHARACTERS] + "…"
+        self._counts.clear()
         self._shown, self._tags = shown(text.replace("\r\n", "\n"))
         self._shown = self._shown.replace("\n", "\u2028")
         super().setText(reveal(text))
@@ -57,6 +59,7 @@ class MarkedLabel(PlainLabel):
     def set_lines(self, lines: int | None) -> None:
         """Take at most so many lines; None for as many as there are."""
         if lines != self._lines:
+            self._counts.clear()
             self._lines = lines
             self.updateGeometry()
             self.update()
@@ -79,8 +82,15 @@ class MarkedLabel(PlainLabel):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        count = max(1, self._layout(width, self._lines).lineCount())
+        count = self._counts.get(width)
+        if count is None:  # layouts ask for the same widths again and again
+            count = self._counts[width] = max(1, self._layout(width, self._lines).lineCount())
         return count * self._line_height
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.FontChange:
+            self._counts.clear()
+        super().changeEvent(event)
 
     def sizeHint(self) -> QSize:
         width = min(self.natural_width(), self._theme.px(640))

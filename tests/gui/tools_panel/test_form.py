@@ -64,6 +64,12 @@ def _shown(widget: QWidget) -> bool:
     return widget.isVisible()
 
 
+def focused() -> QWidget:
+    widget = QApplication.focusWidget()
+    assert widget is not None
+    return widget
+
+
 def press(form: SchemaForm, name: str) -> None:
     button = field(form, name)
     assert isinstance(button, QAbstractButton)
@@ -176,7 +182,7 @@ def test_items_are_added_moved_and_removed(form: SchemaForm) -> None:
     assert form.value() == {"tags": []}
     for word in "abc":
         press(form, "Add to tags")
-        QTest.keyClicks(QApplication.focusWidget(), word)
+        QTest.keyClicks(focused(), word)
     press(form, "Move tags 3 up")
     assert QApplication.focusWidget() is field(form, "Move tags 2 up")
     assert form.value() == {"tags": ["a", "c", "b"]}
@@ -198,7 +204,7 @@ def test_fields_of_any_name_can_be_added_but_not_twice(form: SchemaForm) -> None
     form.show_schema({"type": "object", "additionalProperties": {"type": "integer"}})
     for number, name in enumerate(("a", "b"), 1):
         press(form, "Add a field")
-        QTest.keyClicks(QApplication.focusWidget(), name)
+        QTest.keyClicks(focused(), name)
         numbers = [line for line in form.findChildren(QLineEdit) if line.accessibleName() != "Name of the field"]
         QTest.keyClicks(numbers[-1], str(number))
     assert form.value() == {"a": 1, "b": 2}
@@ -263,11 +269,13 @@ NAMES = st.sampled_from(["a", "b", "c d", "ü", "x\ny", ""])
 TEXTS = st.text(max_size=6) | st.sampled_from(["a\r\nb", "\u2029", "\u200b", "\ud800", "\u00a0 ", "null", "\x00"])
 NUMBERS = st.sampled_from(["0.1", "-0", "1.0", "1e400", "3544790567247868102", "12.500", "7"]).map(values.parse)
 SCALARS = st.none() | st.booleans() | NUMBERS | st.integers() | TEXTS
-ANY = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
-    max_leaves=6,
-)
+
+
+def _containers(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    return st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3)
+
+
+ANY = st.recursive(SCALARS, _containers, max_leaves=6)
 
 
 def _objects(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
@@ -280,29 +288,36 @@ def _objects(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
     )
 
 
-SCHEMAS = st.recursive(
-    st.sampled_from(
-        [
-            {"type": "string"},
-            {"type": "string", "format": "date"},
-            {"type": "integer"},
-            {"type": "number"},
-            {"type": "boolean"},
-            {"type": "null"},
-            {"type": ["integer", "null"]},
-            {"$ref": "#"},
-            {"$ref": "#/nowhere"},
-            {},
-        ]
-    )
-    | st.builds(dict, enum=st.lists(SCALARS, min_size=1, max_size=3))
-    | st.builds(dict, const=SCALARS),
-    lambda inner: (
+SIMPLE: list[Json] = [
+    {"type": "string"},
+    {"type": "string", "format": "date"},
+    {"type": "integer"},
+    {"type": "number"},
+    {"type": "boolean"},
+    {"type": "null"},
+    {"type": ["integer", "null"]},
+    {"$ref": "#"},
+    {"$ref": "#/nowhere"},
+    {},
+]
+
+
+def _keyword(name: str, inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    return st.fixed_dictionaries({name: inner})
+
+
+def _compound(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    return (
         _objects(inner)
-        | st.builds(dict, type=st.just("array"), items=inner)
-        | st.builds(dict, oneOf=st.lists(inner, min_size=1, max_size=3))
-        | st.builds(dict, allOf=st.lists(inner, min_size=1, max_size=2))
-    ),
+        | st.fixed_dictionaries({"type": st.just("array"), "items": inner})
+        | _keyword("oneOf", st.lists(inner, min_size=1, max_size=3))
+        | _keyword("allOf", st.lists(inner, min_size=1, max_size=2))
+    )
+
+
+SCHEMAS = st.recursive(
+    st.sampled_from(SIMPLE) | _keyword("enum", st.lists(SCALARS, min_size=1, max_size=3)) | _keyword("const", SCALARS),
+    _compound,
     max_leaves=5,
 )
 
