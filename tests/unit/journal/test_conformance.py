@@ -430,3 +430,29 @@ def test_a_claim_of_an_unknown_or_ended_run_writes_nothing(tmp_path: Path) -> No
         assert await journal.load("dur_x") == []
 
     play(tmp_path, story)
+
+
+def test_what_models_ask_is_found_by_the_run_that_asks_or_among_what_no_journal_holds(tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        await journal.create_run(run_row("dur_a"))
+        parents = {"dur_b": "dur_a", "dur_c": None, "dur_d": "chat_a", "dur_e": "chat_a"}
+        for run_id, parent in parents.items():
+            await journal.create_run(run_row(run_id, parent_session=parent, gate="confirm"))
+        await journal.create_run(run_row("dur_f", parent_session="chat_a"))
+        await journal.cancel("dur_e", "ann")
+        assert [run.id for run in await journal.gates("dur_a")] == ["dur_b"]
+        assert [run.id for run in await journal.gates(None)] == ["dur_c", "dur_d"]
+
+    play(tmp_path, story)
+
+
+def test_the_tokens_of_a_run_add_up(tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        await journal.create_run(run_row("dur_a"))
+        await journal.spend("dur_a", {"input_tokens": 3, "total_tokens": 3})
+        await journal.spend("dur_a", {"input_tokens": 4, "output_tokens": 5, "total_tokens": 9})
+        run = await journal.run("dur_a")
+        assert run is not None
+        assert run.to_wire()["usage"] == {"input_tokens": 7, "total_tokens": 12, "output_tokens": 5}
+
+    play(tmp_path, story)
