@@ -8,11 +8,16 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from runtime_core.agents.models import Models, absolute
 from runtime_core.approvals.answering import judge, recorded
+from runtime_core.automations.book import Automations
+from runtime_core.automations.conversation import have_turn
+from runtime_core.automations.scheduler import Scheduler
+from runtime_core.automations.starting import Starter
 from runtime_core.chat.chats import Chats
 from runtime_core.connections.client import Connections
 from runtime_core.connections.mcp import McpServers
@@ -84,6 +89,7 @@ class Runtime:
     folder's lock, and takes over when that becomes free. ``model`` overrides the models of all repositories.
     ``secrets``: where ``env:NAME`` is looked up. ``caches``: what installed packages and compiled code are kept in,
     ``data/hosts`` unless another runtime shares its own. ``faults``: calls that are to go wrong.
+    ``keeps_schedules``: it is there to stay, and starts automations that are due while it executes.
     """
 
     def __init__(
@@ -96,7 +102,9 @@ class Runtime:
         secrets: Secrets | None = None,
         caches: Path | None = None,
         faults: Faults | None = None,
+        keeps_schedules: bool = False,
     ) -> None:
+        self._keeps_schedules = keeps_schedules
         self._faults = faults or {}
         self._caches = caches or data / "hosts"
         self._secrets = secrets or EnvironmentSecrets()
@@ -195,6 +203,9 @@ class Runtime:
         self.builds = Builds(self._journal, workshop, self._secrets, self._settings.platform)
         self.switches = LocalSwitches(self._journal, shelf, toolbox)
         self.platform_switches = PlatformSwitches(self._secrets, self._settings.platform)
+        self._starter = starter = Starter(self._journal, shelf, partial(have_turn, self.chats), self._kick)
+        self.automations = Automations(self._journal, shelf, starter, self._settings, lambda: self.executes)
+        scheduler = Scheduler(self._journal, starter, self.automations.reread)
         self._executor = Executor(
             self._journal,
             self._engine,
@@ -203,6 +214,7 @@ class Runtime:
             CodeWatch(self._journal, shelf, self._changes.tell_again),
             Upkeep(self._journal, self._settings.retention, shelf.versions, lambda: self._engine.revisions),
             takes_over=self._execute is None,
+            timekeeper=scheduler.beat if self._keeps_schedules else None,
         )
         self._executor.start()
 
@@ -225,6 +237,9 @@ class Runtime:
             yield stage
         finally:
             await stage.close(grace_s=0)
+
+    def _kick(self) -> None:
+        self._executor.pulse.kick()
 
     def _new_hosts(self) -> HandlerHosts:
         return HandlerHosts(self._caches, self._handler_log.stray, self._is_trusted)
@@ -249,6 +264,7 @@ class Runtime:
             stack.push_async_callback(self._hosts.cleaned_up, grace_s)
             stack.push_async_callback(self._executor.stop, grace_s)
             stack.push_async_callback(self.chats.close)
+            stack.push_async_callback(self._starter.stop)
 
     async def _close_parts(self) -> None:
         parts = (self._hosts, self._definitions, self._hooks, self._connections, self._openapi, self._mcp, self.models)

@@ -84,6 +84,8 @@ class Feed:
                     return
                 call = translate.call(wire)
                 self._calls.setdefault(change.run_id, {})[call.id] = call
+            case "automation":  # told by the part that knows them
+                return
         self._schedule()
 
     @property

@@ -14,12 +14,13 @@ from runtime_core.wire.runs import FINISHED, PauseRow, RunRow, Span
 
 log = logging.getLogger(__name__)
 
-ChangeKind = Literal["pause-opened", "pause-closed", "run", "span"]
+ChangeKind = Literal["pause-opened", "pause-closed", "run", "span", "automation"]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """``wire`` by kind: the pause object, the run (`RunRow.to_wire`), or the span with ``replayed``."""
+    """``wire`` by kind: the pause object, the run (`RunRow.to_wire`), the span with ``replayed``, or the event of an
+    automation (contract 7.6), whose id stands in place of that of a run."""
 
     kind: ChangeKind
     run_id: str
@@ -71,7 +72,11 @@ class Changes:
         touched: dict[str, None] = {}
         while events := await self._journal.events(self._seq):
             self._seq = events[-1].seq
-            touched.update(dict.fromkeys(event.run_id for event in events))
+            for event in events:
+                if event.type.startswith("automation_"):
+                    self._tell(Change("automation", event.run_id, {"type": event.type, **event.body}))
+                else:
+                    touched[event.run_id] = None
         ended = {run_id for run_id in touched if await self._tell_run(run_id)}
         if not executes and self._listeners:
             self._moving.update(touched)

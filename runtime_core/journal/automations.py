@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,8 +20,27 @@ _FIRING: Final = (
 _ENDED: Final = ", ".join(f"'{status}'" for status in sorted(FINISHED))
 
 
-def put(db: Connection, row: AutomationRow) -> None:
-    """Store an automation, in place of the one with its id."""
+def add(db: Connection, row: AutomationRow) -> None:
+    _put(db, row)
+    if row.enabled:
+        _tell(db, row, "automation_started")
+
+
+def change(
+    db: Connection, automation_id: str, changed: Callable[[AutomationRow], AutomationRow]
+) -> AutomationRow | None:
+    """Put what ``changed`` makes of an automation in its place; None if there is none. What it raises undoes all."""
+    row = find(db, automation_id)
+    if row is None:
+        return None
+    new = changed(row)
+    _put(db, new)
+    if new.enabled != row.enabled:
+        _tell(db, new, "automation_started" if new.enabled else "automation_stopped")
+    return new
+
+
+def _put(db: Connection, row: AutomationRow) -> None:
     values = (
         row.id,
         row.repo,
@@ -42,8 +61,13 @@ def put(db: Connection, row: AutomationRow) -> None:
 
 def remove(db: Connection, automation_id: str) -> bool:
     """With its history; what it started stays."""
+    row = find(db, automation_id)
+    if row is None:
+        return False
     db.execute("DELETE FROM automation_run WHERE automation_id = ?", (automation_id,))
-    return db.execute("DELETE FROM automation WHERE id = ?", (automation_id,)).rowcount > 0
+    db.execute("DELETE FROM automation WHERE id = ?", (automation_id,))
+    _tell(db, row, "automation_stopped")
+    return True
 
 
 def find(db: Connection, automation_id: str) -> AutomationRow | None:
@@ -78,6 +102,9 @@ def start(db: Connection, asked: AutomationStart) -> Firing | None:
     Returned is the note, ``skipped`` if the last start has not ended: then no run is created. None if there is nothing
     to start: the automation was changed or switched off meanwhile, or was started for this time already.
     """
+    row = find(db, asked.automation_id)
+    if row is None:
+        return None
     if asked.source == "schedule":
         moved = db.execute(
             "UPDATE automation SET next_at = ?, enabled = ? WHERE id = ? AND enabled AND next_at = ?",
@@ -85,12 +112,11 @@ def start(db: Connection, asked: AutomationStart) -> Firing | None:
         )
         if moved.rowcount == 0 or _was_started(db, asked):
             return None
-    elif find(db, asked.automation_id) is None:
-        return None
     if _is_open(db, asked.automation_id):
         return _note(db, asked, "skipped", asked.at, "The last start has not ended.")
     if asked.run is not None:
         transactions.create_run(db, asked.run)
+    _tell(db, row, "automation_triggered", source="cron" if asked.source == "schedule" else "manual")
     return _note(db, asked, "running", None, None)
 
 
@@ -100,10 +126,25 @@ def end(
     """Note how a start ended; False if that was noted before."""
     changed = db.execute(
         "UPDATE automation_run SET state = ?, ended_at = ?, error = ?, session_id = coalesce(?, session_id) "
-        "WHERE id = ? AND ended_at IS NULL",
+        "WHERE id = ? AND ended_at IS NULL RETURNING automation_id, started_at",
         (state, at, error, session_id, firing_id),
+    ).fetchall()
+    for automation_id, started_at in changed:
+        row = find(db, automation_id)
+        if row is not None:
+            took = {"durationMs": max(0, round((at - started_at) * 1000))}
+            if state == "completed":
+                _tell(db, row, "automation_completed", **took)
+            else:
+                _tell(db, row, "automation_failed", error=error or state, **took)
+    return bool(changed)
+
+
+def postpone(db: Connection, automation_id: str, seen: float, next_at: float) -> None:
+    """Have it due at ``next_at`` instead of ``seen``, unless it was changed meanwhile."""
+    db.execute(
+        "UPDATE automation SET next_at = ? WHERE id = ? AND enabled AND next_at = ?", (next_at, automation_id, seen)
     )
-    return changed.rowcount > 0
 
 
 def began(db: Connection, firing_id: int, session_id: str) -> None:
@@ -127,6 +168,10 @@ def latest(db: Connection) -> dict[str, Firing]:
     rank = "row_number() OVER (PARTITION BY automation_id ORDER BY state = 'skipped', id DESC)"
     last = f"SELECT id FROM (SELECT id, {rank} AS place FROM automation_run) WHERE place = 1"
     return {one.automation_id: one for one in _firings(db, f"WHERE firing.id IN ({last})", ())}
+
+
+def _tell(db: Connection, row: AutomationRow, kind: str, **more: Any) -> None:
+    transactions.tell(db, row.id, kind, {"name": row.name, "automationId": row.id, **more})
 
 
 def _was_started(db: Connection, asked: AutomationStart) -> bool:

@@ -339,8 +339,15 @@ class Journal(Protocol):
         """The last one of each eval of a repository."""
         ...
 
-    async def put_automation(self, row: AutomationRow) -> None:
-        """Store an automation, in place of the one with its id."""
+    async def add_automation(self, row: AutomationRow) -> None: ...
+    async def change_automation(
+        self, automation_id: str, change: Callable[[AutomationRow], AutomationRow]
+    ) -> AutomationRow | None:
+        """Put what ``change`` makes of an automation, inside the transaction, in its place; None if there is none."""
+        ...
+
+    async def postpone_automation(self, automation_id: str, seen: float, next_at: float) -> None:
+        """Have it due at ``next_at`` instead of ``seen``, unless it was changed meanwhile."""
         ...
 
     async def remove_automation(self, automation_id: str) -> bool:

@@ -290,8 +290,16 @@ class SqliteJournal:
     async def latest_eval_results(self, repo: str) -> Sequence[EvalRow]:
         return await self._readers.read(lambda db: evals.latest(db, repo))
 
-    async def put_automation(self, row: AutomationRow) -> None:
-        await self._writer.write(lambda db: automations.put(db, row))
+    async def add_automation(self, row: AutomationRow) -> None:
+        await self._writer.write(lambda db: automations.add(db, row))
+
+    async def change_automation(
+        self, automation_id: str, change: Callable[[AutomationRow], AutomationRow]
+    ) -> AutomationRow | None:
+        return await self._writer.write(lambda db: automations.change(db, automation_id, change))
+
+    async def postpone_automation(self, automation_id: str, seen: float, next_at: float) -> None:
+        await self._writer.write(lambda db: automations.postpone(db, automation_id, seen, next_at))
 
     async def remove_automation(self, automation_id: str) -> bool:
         return await self._writer.write(lambda db: automations.remove(db, automation_id))

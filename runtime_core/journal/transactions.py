@@ -325,10 +325,14 @@ def events(db: Connection, run: RunRow, touched: Sequence[PauseRow]) -> None:
 
 
 def _event(db: Connection, run: RunRow, kind: str, more: dict[str, Any]) -> None:
-    body = dumps({"sessionId": run.id, "status": run.shown_status, **more})
+    tell(db, run.id, kind, {"sessionId": run.id, "status": run.shown_status, **more})
+
+
+def tell(db: Connection, about: str, kind: str, body: dict[str, Any]) -> None:
+    """Add an event about a run, or about an automation, to the outbox."""
     seq = db.execute(
         "INSERT INTO durable_event(run_id, type, body, at) VALUES (?, ?, ?, ?)",
-        (run.id, kind, keep(db, body), time.time()),
+        (about, kind, keep(db, dumps(body)), time.time()),
     ).lastrowid
     if seq is not None and seq % 1000 == 0:
         db.execute("DELETE FROM durable_event WHERE id <= ?", (seq - KEPT_EVENTS,))

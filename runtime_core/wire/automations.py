@@ -24,7 +24,7 @@ class AutomationRow:
     """One automation of the repository at the absolute path ``repo``. Times are seconds since the epoch.
 
     ``body``: target, schedule and so on as one JSON object (`automations.definition`). ``next_at``: when it is due
-    next, None if it is off or no time starts it. ``updated_at``: when it was changed or switched last.
+    next, None if it is off or no time starts it. ``updated_at``: when its schedule was set, or it was switched, last.
     """
 
     id: str

@@ -1,0 +1,125 @@
+"""Starts automations when they are due, by the wall clock, which may jump or have stood still (decision 34)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from runtime_core.automations.definition import definition_of
+from runtime_core.automations.starting import INTERRUPTED, Starter
+from runtime_core.journal.base import Journal
+from runtime_core.wire.automations import AutomationRow, AutomationStart, FiringState
+from runtime_core.wire.json import JsonText, loads
+from runtime_core.wire.runs import RunStatus
+
+log = logging.getLogger(__name__)
+
+LATE_S: Final = 60.0
+"""A start so long after its time is marked late."""
+_CHECK_S: Final = 60.0
+_ENDS: Final[Mapping[RunStatus, str]] = {
+    "cancelled": "The run was cancelled.",
+    "expired": "A question of the run was not answered in time.",
+}
+
+
+class Scheduler:
+    """Of the one process that executes. However long it was not there, each automation is started once, for the latest
+    of the times that passed; never twice for one time, and not while its last start has not ended.
+
+    ``reread`` takes over what the files of a repository, or (None) of all, state.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        starter: Starter,
+        reread: Callable[[str | None], Awaitable[None]],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._reread = reread
+        self._journal = journal
+        self._starter = starter
+        self._now = now
+        self._last: float | None = None
+        self._next: float | None = None
+        self._looked = 0.0
+
+    async def beat(self, changed: bool) -> None:
+        """Start what is due. ``changed``: something was written since the last time. Raises `RuntimeFault`."""
+        now = self._now()
+        if self._last is None:
+            await self.settle()
+        if self._last is None or now < self._last:
+            await self._plan_again(now)
+            changed = True
+        if changed:
+            await self._note_ends()
+        if self._last is None or now - self._looked > _CHECK_S:
+            await self._reread(None)
+            changed = True
+        if changed:
+            self._next = await self._journal.next_automation()
+            self._looked = now
+        self._last = now
+        if self._next is not None and self._next <= now:
+            for row in await self._journal.due_automations(now):
+                await self._start(row, now)
+            self._next = await self._journal.next_automation()
+
+    async def settle(self) -> None:
+        """Note of what a dead process had begun, and nobody can tell the end of, that it is not known."""
+        for firing in await self._journal.open_firings():
+            if firing.status is None and not self._starter.is_going(firing.id):
+                await self._journal.end_automation(firing.id, "unknown", self._now(), INTERRUPTED)
+
+    async def _note_ends(self) -> None:
+        for firing in await self._journal.open_firings(ended=True):
+            run = await self._journal.run(firing.session_id or "")
+            if run is not None:
+                state: FiringState = "completed" if run.status == "completed" else "failed"
+                error = None if state == "completed" else _ENDS.get(run.status, _message(run.error))
+                await self._journal.end_automation(firing.id, state, run.finished_at or self._now(), error)
+                self._starter.kick()
+
+    async def _plan_again(self, now: float) -> None:
+        """The clock may have been ahead when the next times were found: they must not be waited for twice as long."""
+        for row in await self._journal.automations():
+            if row.enabled and row.next_at is not None and row.next_at > now:
+                following = definition_of(row.body).schedule.next_after(now, row.updated_at)
+                if following is not None and following < row.next_at:
+                    await self._journal.postpone_automation(row.id, row.next_at, following)
+
+    async def _start(self, row: AutomationRow, now: float) -> None:
+        seen = row.next_at
+        if row.origin == "file":
+            await self._reread(row.repo)
+            row = await self._journal.automation(row.id) or row
+        if seen is None or row.next_at != seen:  # its file changed
+            return
+        ready = await self._starter.ready(row)
+        schedule = ready.definition.schedule
+        due = schedule.latest(now, seen, row.updated_at)
+        following = schedule.next_after(max(now, due), row.updated_at)
+        start = AutomationStart(
+            row.id,
+            "schedule",
+            due,
+            now,
+            late=now - due > LATE_S,
+            seen=seen,
+            next_at=following,
+            stays_on=following is not None,
+            run=ready.run if not ready.problem else None,
+        )
+        firing = await self._journal.start_automation(start)
+        if firing is not None:
+            log.info("automation %s: %s for %s", row.id, firing.state, due)
+            await self._starter.go(ready, firing)
+
+
+def _message(error: JsonText | None) -> str:
+    said = loads(error) if error is not None else None
+    return str(said.get("message", "")) if isinstance(said, dict) else ""

@@ -1,0 +1,132 @@
+"""Starting what an automation names: a durable tool as a run, an agent as a conversation of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from runtime_core.automations.definition import Definition, definition_of, problem_in
+from runtime_core.engine.engine import Launch
+from runtime_core.engine.shelf import Shelf
+from runtime_core.journal.base import Journal
+from runtime_core.repo.bundle import BundleError
+from runtime_core.wire.automations import AutomationRow, Firing
+from runtime_core.wire.codes import RuntimeFault
+from runtime_core.wire.runs import RunRow
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED: Final = "The program ended meanwhile. See the conversation for how far it came; start it again if needed."
+_ERROR_LIMIT: Final = 2000
+
+Began = Callable[[str], Awaitable[None]]
+"""Told the id of the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What an agent is told by an automation, with nobody there. ``who``: on whose behalf."""
+
+    root: Path
+    agent: str
+    text: str
+    scope: str
+    who: str
+
+
+Talk = Callable[[Prompt, Began], Awaitable[str]]
+"""Has one turn of a new conversation; returns what went wrong as a sentence, "" if nothing did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What is to be started. ``problem``: why it cannot be; ``run``: the durable run that is to be created."""
+
+    row: AutomationRow
+    definition: Definition
+    problem: str = ""
+    run: RunRow | None = None
+
+
+class Starter:
+    """``kick`` says that this process wrote something: a run is to be advanced, or something is due at another time."""
+
+    def __init__(self, journal: Journal, shelf: Shelf, talk: Talk, kick: Callable[[], None]) -> None:
+        self._journal = journal
+        self._shelf = shelf
+        self._talk = talk
+        self.kick = kick
+        self._talks: dict[int, asyncio.Task[None]] = {}
+
+    async def ready(self, row: AutomationRow) -> Ready:
+        """Look at the repository as it is now. Never raises `BundleError`: it is the problem."""
+        definition = definition_of(row.body)
+        try:
+            bundle = await self._shelf.bundle(Path(row.repo))
+        except BundleError as error:
+            return Ready(row, definition, f"{row.repo} cannot be used: {error}")
+        problem = problem_in(definition, bundle)
+        if problem or not definition.tool:
+            return Ready(row, definition, problem)
+        tool = bundle.tools[definition.tool]
+        launch = Launch(bundle, tool, definition.input, row.created_by, definition.scope, source="automation")
+        return Ready(row, definition, run=launch.row())
+
+    async def go(self, ready: Ready, firing: Firing) -> None:
+        """Start what was noted as ``firing``."""
+        self.kick()
+        if firing.state != "running":
+            return
+        if ready.problem:
+            await self._journal.end_automation(firing.id, "failed", time.time(), ready.problem[:_ERROR_LIMIT])
+        elif ready.run is None:
+            talk = asyncio.get_running_loop().create_task(
+                self._have_turn(ready, firing), name=f"automation {firing.id}"
+            )
+            self._talks[firing.id] = talk
+            talk.add_done_callback(lambda _: self._talks.pop(firing.id, None))
+        self.kick()
+
+    def is_going(self, firing_id: int) -> bool:
+        """Whether an agent works because of this start, in this process."""
+        return firing_id in self._talks
+
+    async def wait(self, firing_id: int) -> None:
+        """Until the turn of an agent that was started here is over."""
+        task = self._talks.get(firing_id)
+        if task is not None:
+            await asyncio.wait({task})
+
+    async def stop(self) -> None:
+        """End the turns that go on, noting that nobody knows how far they came."""
+        talks = list(self._talks.values())
+        for task in talks:
+            task.cancel()
+        await asyncio.gather(*talks, return_exceptions=True)
+
+    async def _have_turn(self, ready: Ready, firing: Firing) -> None:
+        definition, row = ready.definition, ready.row
+        prompt = Prompt(Path(row.repo), definition.agent, definition.prompt, definition.scope, row.created_by)
+
+        async def began(session_id: str) -> None:
+            await self._journal.automation_began(firing.id, session_id)
+            self.kick()
+
+        try:
+            problem = await self._talk(prompt, began)
+        except asyncio.CancelledError:
+            await self._journal.end_automation(firing.id, "unknown", time.time(), INTERRUPTED)
+            raise
+        except (RuntimeFault, BundleError) as error:
+            problem = str(error)
+        except Exception as error:
+            log.exception("automation %s failed", row.id)
+            problem = f"{type(error).__name__}: {error}"
+        state = "failed" if problem else "completed"
+        await self._journal.end_automation(firing.id, state, time.time(), problem[:_ERROR_LIMIT] or None)
+        self.kick()
