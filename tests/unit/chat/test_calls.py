@@ -55,7 +55,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_call_begins_and_ends_once(steps: list[tuple[int, str]], data: st.DataObject) -> None:
     calls, spans, told, record = followed()
     made: list[str] = []
