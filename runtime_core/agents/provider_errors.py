@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -86,7 +87,7 @@ def _answered(error: ModelHTTPError, spec: ModelSpec) -> ModelError:
     said = f"{_said(error) or 'no reason given'} ({status})"
     if isinstance(error, ModelQuotaExceededError):
         return ModelError("rate_limited", f"{spec}: what the account may use is used up: {said}")
-    if status in (401, 403):
+    if status in (401, 403) or "API_KEY_INVALID" in str(error.body):
         asked = f"Check the key {spec.key}. {_store(spec.key)}" if spec.key else _NO_KEY_SENT.format(spec.named_in)
         return ModelError("bad_key", f"{spec} refused the key: {said}. {asked}")
     if status == 429:
@@ -144,13 +145,19 @@ def _redirect(error: ModelAPIError) -> str | None:
 
 
 def _reason(error: ModelConnectionError) -> str:
-    """What the transport says, which the libraries hide behind "Connection error."."""
-    cause: BaseException = error
-    while (deeper := cause.__cause__ or cause.__context__) is not None:
-        cause = deeper
-        if isinstance(cause, OSError):
-            break
-    return (cause.strerror if isinstance(cause, OSError) else None) or _short(str(cause)) or type(cause).__name__
+    """What the system says, which the libraries hide behind "Connection error."."""
+    cause: BaseException | None = error
+    last = ""
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            is_plain = isinstance(cause, ConnectionError) and cause.errno is not None
+            return os.strerror(cause.errno) if is_plain else cause.strerror
+        last = _short(str(cause)) or last
+        inner = (
+            cast("BaseExceptionGroup[BaseException]", cause).exceptions if isinstance(cause, BaseExceptionGroup) else ()
+        )
+        cause = inner[0] if inner else cause.__cause__ or cause.__context__
+    return last
 
 
 def _short(text: str) -> str:

@@ -5,9 +5,13 @@ Everything here may block for a second or two, on imports and files, so it belon
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 from runtime_core.connections.closed import Closed, check_open
@@ -100,10 +104,12 @@ def _client(protocol: Protocol, provider: str, model: str, base_url: str, key: s
     if protocol == "responses":
         keep_nothing = OpenAIResponsesModelSettings(openai_store=False)
         return OpenAIResponsesModel(model, provider=OpenAIProvider(openai_client=openai), settings=keep_nothing)
-    old_names = OpenAIModelProfile(
-        openai_chat_supports_max_completion_tokens=False, openai_supports_strict_tool_definition=False
+    plain = OpenAIModelProfile(
+        openai_chat_supports_max_completion_tokens=False,
+        openai_supports_strict_tool_definition=False,
+        openai_chat_streaming_requires_finish_reason=True,
     )
-    return OpenAIChatModel(model, provider=OpenAICompatibleProvider(provider, openai_client=openai, profile=old_names))
+    return OpenAIChatModel(model, provider=OpenAICompatibleProvider(provider, openai_client=openai, profile=plain))
 
 
 def _new_http() -> httpx2.AsyncClient:
@@ -117,7 +123,8 @@ def _new_http() -> httpx2.AsyncClient:
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
         follow_redirects=False,
         timeout=_limits(),
-        event_hooks={"request": [_tidied]},
+        mounts=dict.fromkeys(("all://localhost", "all://127.0.0.1", "all://[::1]")),  # whatever proxy there is
+        event_hooks={"request": [_tidied], "response": [_opened]},
     )
 
 
@@ -125,6 +132,25 @@ def _limits() -> httpx2.Timeout:
     import httpx2
 
     return httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
+
+
+_open: ContextVar[list[httpx2.Response]] = ContextVar("_open")
+
+
+@asynccontextmanager
+async def hanging_up() -> AsyncGenerator[None]:
+    """Close the connections that are opened inside: not every library does so when nobody listens any more."""
+    responses: list[httpx2.Response] = []
+    _open.set(responses)
+    try:
+        yield
+    finally:
+        for response in responses:
+            await response.aclose()
+
+
+async def _opened(response: httpx2.Response) -> None:
+    _open.get([]).append(response)
 
 
 async def _tidied(request: httpx2.Request) -> None:
@@ -139,6 +165,9 @@ async def _tidied(request: httpx2.Request) -> None:
         if request.headers.get(name) in (NO_KEY, f"Bearer {NO_KEY}"):
             del request.headers[name]
     try:
-        await check_open(str(request.url))
+        async with asyncio.timeout(CONNECT_S):
+            await check_open(str(request.url))
     except Closed as closed:
-        raise httpx2.ConnectError(f"{request.url.host} {closed}", request=request) from None
+        raise httpx2.ConnectError(str(closed), request=request) from None
+    except TimeoutError:
+        raise httpx2.ConnectTimeout("its name is not found in time", request=request) from None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from runtime_core.agents.provider_lines import Lines
+from runtime_core.agents.provider_lines import Lines, hanging_up
 from runtime_core.agents.providers import ModelSpec, address_of, bare, is_private_way
 from runtime_core.agents.turns import Heard, ModelError, ModelUnusable, Reply, Turn, unheard
 
@@ -52,22 +52,25 @@ class ProviderModel:
         from runtime_core.agents import provider_errors as errors
 
         waits = iter(RETRY_WAITS_S)
+        is_limited = self._spec not in self._lines.unlimited
         while True:
             ear = _Ear(heard)
-            is_limited = self._spec not in self._lines.unlimited
             try:
                 response = await _asked(asking, ear, OUTPUT_TOKENS if is_limited else None)
+                break
             except Exception as error:  # noqa: BLE001 - the libraries let through whatever an answer breaks
-                if is_limited and errors.is_about_limit(error):
-                    self._lines.unlimited.add(self._spec)
-                    continue
-                default_s = next(waits, None)
-                wait_s = errors.retry_in(error, default_s) if default_s is not None and not ear.has_heard else None
-                if wait_s is None:
-                    raise errors.told(error, self._spec, asking.key) from None
-                await asyncio.sleep(wait_s)
-            else:
-                return await asyncio.to_thread(self._reply, response, turn, ear)
+                failed = error
+            if is_limited and errors.is_about_limit(failed):
+                is_limited = False
+                continue
+            default_s = next(waits, None)
+            wait_s = errors.retry_in(failed, default_s) if default_s is not None and not ear.has_heard else None
+            if wait_s is None:
+                raise errors.told(failed, self._spec, asking.key)  # without the other one, which may hold the key
+            await asyncio.sleep(wait_s)
+        if not is_limited:
+            self._lines.unlimited.add(self._spec)
+        return await asyncio.to_thread(self._reply, response, turn, ear)
 
     def _prepared(self, turn: Turn) -> _Asking:
         """Raises `ModelError`, and `OSError` or `ValueError` for what of the environment cannot be used."""
@@ -127,21 +130,27 @@ class _Asking:
 async def _asked(asking: _Asking, ear: _Ear, output_tokens: int | None) -> ModelResponse:
     """Send a request and listen until the reply is complete; whoever gives up closes the connection."""
     from pydantic_ai.direct import model_request_stream
+    from pydantic_ai.exceptions import UnexpectedModelBehavior
     from pydantic_ai.settings import ModelSettings
 
     settings = ModelSettings(cache=len(asking.messages) > 1 or bool(asking.parameters.function_tools))
     if output_tokens is not None:
         settings["max_tokens"] = output_tokens
-    async with model_request_stream(
-        asking.client,
-        asking.messages,
-        model_settings=settings,
-        model_request_parameters=asking.parameters,
-        instrument=False,
-    ) as stream:
+    async with (
+        hanging_up(),
+        model_request_stream(
+            asking.client,
+            asking.messages,
+            model_settings=settings,
+            model_request_parameters=asking.parameters,
+            instrument=False,
+        ) as stream,
+    ):
         async for event in stream:
             ear.event(event)
         response = stream.get()
+    if response.finish_reason is None and "finish_reason" not in (response.provider_details or {}):
+        raise UnexpectedModelBehavior("it broke off")
     if response.finish_reason == "length" and not response.tool_calls:
         ear.begin("text")
         ear.say("text", _CUT_OFF)

@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from runtime_core.agents.provider_messages import tool_name
 from runtime_core.agents.scripted import ScriptedModel, ScriptedReply
@@ -52,21 +52,22 @@ class Seen:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is done instead of a reply: answer with ``status``; or say ``after`` events of the reply and then cut the
-    connection (``is_cut``), or say nothing more until the other side has gone."""
+    """What is done instead of a reply: answer with ``status``; or say ``after`` events of the reply and then nothing
+    more until the other side has gone, cut the connection, or end as if that was all."""
 
     status: int = 0
     message: str = "out of order"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes | None = None
     after: int = 0
-    is_cut: bool = False
+    then: Literal["silence", "cut", "end"] = "silence"
 
 
 @dataclass
 class Providers:
-    """``faults`` are used up first; ``thinking``: what every reply thinks aloud before it says anything; ``left``: set
-    when somebody went away in the middle of a reply."""
+    """``faults`` are used up first; ``thinking``: what every reply thinks aloud before it says anything;
+    ``is_cut_off``: replies of chat completions end at the limit of their length; ``left``: set when somebody went away
+    in the middle of a reply."""
 
     address: str
     key: str | None
@@ -75,6 +76,7 @@ class Providers:
     seen: list[Seen] = field(default_factory=list[Seen])
     faults: list[Fault] = field(default_factory=list[Fault])
     thinking: str = ""
+    is_cut_off: bool = False
     left: threading.Event = field(default_factory=threading.Event)
 
     def spec(self, provider: str, model: str = "test") -> str:
@@ -149,7 +151,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(_STATUS[error.code], spoken.error(_STATUS[error.code], error.message))
         else:
             model = body.get("model") or path.rpartition("/")[2].partition(":")[0]
-            self._stream(spoken.reply(reply, number, model, self.providers.thinking), fault)
+            events = spoken.reply(reply, number, model, self.providers.thinking)
+            if self.providers.is_cut_off:
+                events = (event.replace(b'"stop"', b'"length"') for event in events)
+            self._stream(events, fault)
 
     def _send(self, status: int, content: Any, headers: Mapping[str, str] | None = None) -> None:
         data = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -167,8 +172,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         for number, event in enumerate(events, 1):
             self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+            if number == fault.after and fault.then == "end":
+                break
             if number == fault.after:
-                if not fault.is_cut:
+                if fault.then == "silence":
                     self.rfile.read(1)  # ends when the other side closes its connection
                     self.providers.left.set()
                 self.close_connection = True
