@@ -68,6 +68,8 @@ class Launch:
     """Files for a tool that is not durable."""
     source: Source = "chat"
     human_present: bool = True
+    model: str | None = None
+    """The one that was chosen for the conversation which launched it, as ``provider:name``."""
 
     def row(self) -> RunRow:
         now = time.time()
@@ -183,6 +185,7 @@ class Engine:
             context=request.context,
             source=request.source,
             human_present=request.human_present,
+            model=request.model,
         )
         origin = replace(
             self._origin(launch, None, secrets.token_hex(16)),
@@ -191,7 +194,7 @@ class Engine:
             ears=request.ears,
         )
         spans = SpanBook(request.session_id, request.turn, request.on_span)
-        calls = self._calls(launch, origin, spans, request.model)
+        calls = self._calls(launch, origin, spans)
         notes = await self._journal.notes(str(request.bundle.root), request.scope)
         return await talk_of(request, notes, calls)
 
@@ -230,9 +233,10 @@ class Engine:
         await asyncio.gather(*(driver.stop(grace_s) for driver in self._drivers.values()))
         await self._gates.stop()
 
-    async def _model_of(self, session: str, bundle: Bundle, spec: str | None, agent: Agent) -> Model | None:
-        """The model of an agent in one run or conversation, ``spec`` if that is given. Raises `ModelUnusable`."""
-        return await self._models.choose(session, bundle.manifest, bundle.root, agent.model_tier, spec)
+    async def _model_of(self, session: str, launch: Launch, agent: Agent) -> Model | None:
+        """The model of an agent in one run or conversation. Raises `ModelUnusable`."""
+        bundle = launch.bundle
+        return await self._models.choose(session, bundle.manifest, bundle.root, agent.model_tier, launch.model)
 
     def _claimant(self, run_id: str) -> str:
         """A leg that broke off left its claim behind: another name takes it over."""
@@ -259,7 +263,8 @@ class Engine:
         spans = SpanBook(run.id, claim.epoch, lambda span: self._publish(span, span.leg < claim.epoch))
         launch = Launch(bundle, root.tool, run.params, run.created_by, run.scope, run.context)
         if above is not None:
-            launch = replace(launch, source=above.launch.source, human_present=above.launch.human_present)
+            now = above.launch
+            launch = replace(launch, source=now.source, human_present=now.human_present, model=now.model)
         tally = Tally()
         calls = self._calls(launch, replace(self._origin(launch, run.id, run.seed), ears=tally), spans)
         limits, twice = self._settings.limits, self._settings.replay_twice
@@ -289,10 +294,10 @@ class Engine:
             strict=self._settings.strict,
         )
 
-    def _calls(self, launch: Launch, origin: Origin, spans: SpanBook, spec: str | None = None) -> Calls:
-        """What executes the calls of a run or a turn that was launched so, with the model ``spec`` if that is given."""
+    def _calls(self, launch: Launch, origin: Origin, spans: SpanBook) -> Calls:
+        """What executes the calls of a run or a turn that was launched so."""
         bundle, run_id, ears = launch.bundle, origin.session_id, origin.ears
-        model: ModelOf = partial(self._model_of, origin.session, bundle, spec)
+        model: ModelOf = partial(self._model_of, origin.session, launch)
 
         async def own_run(place: Place, params: JsonText, is_selected: bool) -> JsonText:
             child = replace(launch, tool=place.tool, params=params, parent=origin.session, attachments=None)

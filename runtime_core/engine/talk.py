@@ -19,7 +19,7 @@ from runtime_core.agents.turns import Model
 from runtime_core.engine.agent_calls import SelectedTools
 from runtime_core.engine.calls import Calls
 from runtime_core.engine.ears import NO_EARS, Ears
-from runtime_core.engine.frames import Place
+from runtime_core.engine.frames import MAX_AGENT_LEVELS, Place
 from runtime_core.engine.hooks import Source
 from runtime_core.engine.prompt import chat_prompt
 from runtime_core.repo.bundle import Agent, Bundle, HookPoint, Tool
@@ -93,4 +93,7 @@ async def talk_of(request: TalkRequest, notes: Sequence[Note], calls: Calls) -> 
 
 def _place(request: TalkRequest) -> Place:
     """The agent stands where the handler of a run would."""
-    return Place(CHAT_TOOL, names=(request.agent.name,), attachments=request.attachments or JsonText("[]"))
+    agent = request.agent
+    deepest = MAX_AGENT_LEVELS if agent.max_depth is None else agent.max_depth
+    files = request.attachments or JsonText("[]")
+    return Place(CHAT_TOOL, deepest=deepest, names=(agent.name,), attachments=files)

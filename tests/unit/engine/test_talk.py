@@ -232,3 +232,33 @@ def test_a_skill_is_loaded_by_the_agent_that_has_it_alone(repo: Repo, tmp_path: 
             assert "There is no document" in told(await other.say("Go.", agent="other"))["load_knowledge"]
 
     play(story())
+
+
+def test_the_model_of_a_conversation_is_that_of_the_runs_it_waits_for(repo: Repo, tmp_path: Path) -> None:
+    repo.agent("default", tools=["later"])
+    repo.agent("helper")
+    repo.durable("later", ts="return await ctx.callSubagent('helper', 'Help');", agents=("helper",))
+    chosen = repo.script(
+        {"agent": "default", **calls("later")}, {"agent": "helper", "text": "Helped."}, {"text": "{{last_tool_result}}"}
+    )
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data") as talker:
+            assert talker.text(await talker.say("Go.", model=chosen)) == '{"result":"Helped."}'
+
+    play(story())
+
+
+def test_an_agent_sends_specialists_no_deeper_than_it_says(repo: Repo, tmp_path: Path) -> None:
+    repo.agent("default", subagents=["one"], maxDepth=1)
+    repo.agent("one", subagents=["two"])
+    repo.agent("two")
+    sends = [{"name": "call_subagent", "args": {"agent": name, "task": "Go on"}} for name in ("one", "two")]
+    replies = [{"agent": name, "tool_calls": [send]} for name, send in zip(("default", "one"), sends, strict=True)]
+    model = repo.script(*replies, {"text": "{{last_tool_result}}", "repeat": True})
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data", model) as talker:
+            assert "at most 1 levels deep" in talker.text(await talker.say("Go."))
+
+    play(story())
