@@ -122,14 +122,6 @@ class Listener(Protocol):
         ...
 
 
-class Nobody:
-    """Implements `Listener`."""
-
-    def heard(self, kind: Literal["text", "reasoning"], piece: str) -> None: ...
-    async def said(self, message: Message) -> None: ...
-    def spent(self, usage: Usage) -> None: ...
-
-
 async def run_subagent(
     agent: Agent,
     task: str,

@@ -12,7 +12,6 @@ from runtime_core.agents.loop import (
     Bounds,
     Ending,
     Listener,
-    Nobody,
     SubagentFailed,
     ToolDenied,
     converse,
@@ -37,6 +36,14 @@ from runtime_core.repo.bundle import Agent
 from runtime_core.wire.json import JsonText
 
 REVIEWER = Agent("reviewer", "You review.", "Reviewer", "Reviews.", tools=("read", "write"), max_tool_calls=3)
+
+
+class Nobody:
+    """Does not listen."""
+
+    def heard(self, kind: Literal["text", "reasoning"], piece: str) -> None: ...
+    async def said(self, message: Message) -> None: ...
+    def spent(self, usage: Usage) -> None: ...
 
 
 class Tools:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runtime_core.agents.loop import Bounds, Nobody, converse
-from runtime_core.agents.scripted import ScriptedModel, ScriptedReply
-from runtime_core.agents.turns import Message, ToolOffer
 from runtime_core.engine import hooks
 from runtime_core.engine.hooks import Hooks, Subject
 from runtime_core.hosts import process
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.journal.base import Journal
 from runtime_core.journal.sqlite import SqliteJournal
-from runtime_core.repo.bundle import Agent, Bundle, Hook, HookPoint, Language, Store
+from runtime_core.repo.bundle import Bundle, Hook, HookPoint, Language, Store
 from runtime_core.tools.documents import Documents
 from runtime_core.wire.json import dumps
 from runtime_core.wire.stores import Partition, StoreWrite
@@ -368,42 +364,3 @@ def test_a_reason_is_bounded_and_may_be_missing(desk: Desk, kind: str) -> None:
     assert len(str(desk.ask(desk.hook(kind, source(kind, *long))))) < 2_100
     none = ("return { action: 'block' };", "return {'action': 'block', 'reason': 7}")
     assert str(desk.ask(desk.hook(kind, source(kind, *none)))).endswith("it gave no reason")
-
-
-SPEAKS = (
-    "ctx.log(JSON.stringify([point, payload])); return payload.text?.includes('secret') ? "
-    "{ action: 'block', reason: 'no secrets' } : { action: 'allow' };",
-    "import json\nctx.log(json.dumps([point, dict(payload)]))\n"
-    "secret = 'secret' in payload.get('text', '')\n"
-    "return {'action': 'block', 'reason': 'no secrets'} if secret else {'action': 'allow'}",
-)
-
-
-class NoTools:
-    async def offered(self) -> Sequence[ToolOffer]:
-        return ()
-
-    def is_read(self, name: str, args: str) -> bool:
-        return False
-
-    async def call(self, name: str, args: str) -> str:
-        raise AssertionError
-
-
-def test_hooks_stand_around_the_turn_of_a_chat(desk: Desk, kind: str) -> None:
-    points = frozenset[HookPoint]({"preInput", "preOutput", "postTurn"})
-    hook = desk.hook(kind, source(kind, *SPEAKS), points=points)
-    agent = Agent("default", "You chat.", "Chat", "Chats.")
-
-    def chat(said: str, answer: str) -> tuple[str, str, list[str]]:
-        model = ScriptedModel([ScriptedReply.model_validate({"text": answer})])
-        asking = partial(desk.hooks.ask, desk.subject([hook]))
-        ending = desk.runner.run(
-            converse(agent, [Message("user", said)], model, NoTools(), Bounds(3), Nobody(), hooks=asking)
-        )
-        return ending.kind, ending.text or ending.reason, [json.loads(value)[0] for _, _, value in desk.notes]
-
-    blocked = f'The hook "{hook.name}" blocked this: no secrets'
-    assert chat("Hello", "Hi") == ("answered", "Hi", ["preInput", "preOutput", "postTurn"])
-    assert chat("A secret?", "Hi") == ("blocked", blocked, ["preInput", "postTurn"])
-    assert chat("Hello", "A secret!") == ("blocked", blocked, ["preInput", "preOutput", "postTurn"])

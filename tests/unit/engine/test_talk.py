@@ -27,6 +27,26 @@ HOOK = """
 export const createHook = () => ({ run: (point, payload, ctx) =>
   payload.toolName === 'noted' ? { action: 'block', reason: ctx.caller.source } : { action: 'allow' } });
 """
+GUARD = {
+    "ts": """
+export const createHook = () => ({ run: (point, payload, ctx) => {
+  ctx.log(point);
+  return point !== 'postTurn' && payload.text.includes('secret')
+    ? { action: 'block', reason: 'no secrets' } : { action: 'allow' };
+} });
+""",
+    "py": """
+class Guard:
+    def run(self, point, payload, ctx):
+        ctx.log(point)
+        is_secret = 'secret' in payload.get('text', '')
+        return {'action': 'block', 'reason': 'no secrets'} if is_secret else {'action': 'allow'}
+
+
+def create_hook(config):
+    return Guard()
+""",
+}
 AGENT = """
 const isTop = (ctx) => !ctx.isSubagent && ctx.agentName === 'default' && ctx.userId === 'ann';
 export default {
@@ -164,6 +184,32 @@ def test_hooks_and_predicates_know_for_whom_an_agent_works(
             assert said["top", 1] == 'Tool "top" is not available to the agent "helper".'
 
     play(story())
+
+
+@pytest.mark.parametrize("kind", ["ts", "py"])
+def test_hooks_stand_around_the_turn_of_a_chat(repo: Repo, kind: str, tmp_path: Path) -> None:
+    repo.agent("default")
+    repo.file("hooks/guard/hook.json", {"points": ["preInput", "preOutput", "postTurn"]})
+    repo.file(f"hooks/guard/{'index.mjs' if kind == 'ts' else 'hook.py'}", GUARD[kind])
+    model = repo.script({"text": "Hi"}, {"text": "A secret!"})
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data", model) as talker:
+            blocked = 'The hook "guard" blocked this: no secrets'
+            for said, answer, problems in (
+                ("A secret?", "", [blocked]),
+                ("Hello", "Hi", []),
+                ("Hello", "", [blocked]),
+            ):
+                events = await talker.say(said)
+                assert talker.text(events) == answer
+                assert [one["message"] for one in of_type(events, "error")] == problems
+
+    play(story())
+    log = (tmp_path / "data/logs/handlers.log").read_text()
+    points = [line.partition(" log ")[2] for line in log.splitlines()]
+    answered = ["preInput", "preOutput", "postTurn"]
+    assert points == ["preInput", "postTurn", *answered, *answered]
 
 
 def test_specialists_five_levels_down_are_heard_and_counted(repo: Repo, tmp_path: Path) -> None:
