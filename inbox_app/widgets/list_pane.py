@@ -39,14 +39,14 @@ class ListPane(Surface):
         self.table.current_moved.connect(self._on_current_moved)
         self.table.opened.connect(self.opened)
 
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(SPACE_4), 0, theme.px(SPACE_3), 0)
-        head.setSpacing(theme.px(SPACE_2))
-        head.addWidget(self._title)
-        head.addWidget(self._count, 1)
+        self._head = QHBoxLayout()
+        self._head.setContentsMargins(theme.px(SPACE_4), 0, theme.px(SPACE_3), 0)
+        self._head.setSpacing(theme.px(SPACE_2))
+        self._head.addWidget(self._title)
+        self._head.addWidget(self._count, 1)
         head_box = QWidget(self)
         head_box.setFixedHeight(theme.px(LIST_HEAD))
-        head_box.setLayout(head)
+        head_box.setLayout(self._head)
 
         foot = QHBoxLayout()
         foot.setContentsMargins(theme.px(SPACE_4), 0, theme.px(SPACE_3), 0)
@@ -89,6 +89,10 @@ class ListPane(Surface):
     def current_id(self) -> str | None:
         found = self.table.currentIndex().data(ItemRole.ID)
         return found if isinstance(found, str) and found else None
+
+    def add_to_head(self, widget: QWidget) -> None:
+        """Something to press, at the right of the heading."""
+        self._head.addWidget(widget)
 
     def show_count(self, text: str) -> None:
         self._count.setText(text)

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -20,58 +20,13 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit
 from inbox_app import loop
 from inbox_app.app import build_application
 from inbox_app.gateway.base import Batch, GatewayError, Pause, Votes
-from inbox_app.state.drafts import Draft, Drafts
-from inbox_app.state.outbox import Outbox
+from inbox_app.state.drafts import Draft
 from inbox_app.theme.palettes import PALETTES, PaletteName
 from inbox_app.theme.theme import Theme
-from inbox_app.views.desk import Desk
-from inbox_app.views.main_window import MainWindow
-from inbox_app.views.request_pane import RequestPane
-from tests.support import scenes
+from tests.support import build_scenes, chat_scenes, scenes
 from tests.support.builders import NOW, detail, pause, stopped_run
 from tests.support.fake_gateway import FakeGateway
-
-SETTLE_S = 0.3
-ARMED_S = 1.2
-
-
-@dataclass
-class Stage:
-    """A window with everything behind it, and a clock that stands still."""
-
-    window: MainWindow
-    desk: Desk
-    gateway: FakeGateway
-    drafts: Drafts
-    tasks: loop.Tasks
-
-    async def settle(self, seconds: float = SETTLE_S) -> None:
-        await asyncio.sleep(seconds)
-
-
-def _clock() -> float:
-    return NOW
-
-
-async def stage(theme: Theme, gateway: FakeGateway, *, size: tuple[int, int] = (1280, 772)) -> Stage:
-    window = MainWindow(theme)
-    window.resize(*size)
-    window.show()
-    drafts = Drafts(None)
-    tasks = loop.Tasks()
-    desk = Desk(window, RequestPane(theme, clock=_clock), theme, tasks.spawn, drafts, Outbox(), clock=_clock)
-    tasks.on_error = desk.report
-    desk.connect_to(lambda: gateway)
-    scene = Stage(window, desk, gateway, drafts, tasks)
-    await scene.settle()
-    return scene
-
-
-async def strike(scene: Stage) -> None:
-    scene.window.hide()
-    await scene.desk.close()
-    await scene.tasks.close()
-    scene.window.deleteLater()
+from tests.support.stage import ARMED_S, Stage, stage, strike
 
 
 def _full() -> FakeGateway:
@@ -272,8 +227,10 @@ SCENES: dict[str, Callable[[Theme], Awaitable[Stage]]] = {
     "outcomes-in-tree": outcomes_in_tree,
     "keys": keys,
     "confirm": confirm,
+    **build_scenes.SCENES,
+    **chat_scenes.SCENES,
 }
-DIALOGS = frozenset({"keys", "confirm"})
+DIALOGS = frozenset({"keys", "confirm"}) | build_scenes.DIALOGS
 
 
 async def draw(app: QApplication, folder: Path, names: list[str], palettes: list[PaletteName]) -> int:

@@ -1,0 +1,70 @@
+"""Conversations as rows, the one that was used last first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
+
+from PySide6.QtCore import QCoreApplication, QObject
+
+from inbox_app.gateway.chats import ChatSession
+from inbox_app.models.row_table import RowTable
+from inbox_app.models.wording import age, first_line
+from inbox_app.state.edits import edits_between
+from inbox_app.widgets.hidden_text import reveal
+from inbox_app.widgets.row_delegate import RowLook
+
+translate = QCoreApplication.translate
+
+
+class ConversationTable(RowTable[ChatSession]):
+    def __init__(self, parent: QObject, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(parent)
+        self._clock = clock
+
+    def get(self, session_id: str) -> ChatSession | None:
+        return next((row for row in self._rows if row.id == session_id), None)
+
+    def show(self, sessions: Sequence[ChatSession], busy: Set[str], reading: str | None) -> None:
+        """``busy``: where a turn goes on here. If rows change places, they move around the one that is ``reading``."""
+        known = {row.id: row for row in self._rows}
+        fresh = {row.id: replace(row, busy=row.busy or row.id in busy) for row in sessions}
+        after = sorted(fresh.values(), key=lambda row: (-row.updated_at, row.id))
+        after = [known[row.id] if known.get(row.id) == row else row for row in after]
+        before = [row.id for row in self._rows if row.id in fresh]
+        order = [row.id for row in after if row.id in known]
+        moved = set(order) - {reading} if before != order else set[str]()
+        self.apply(edits_between(tuple(self._rows), after, _key, _same, moved))
+
+    def row_id(self, row: ChatSession) -> str:
+        return row.id
+
+    def look(self, row: ChatSession) -> RowLook:
+        icon, role = ("circle-dashed", "text") if row.busy else ("message-square", "muted")
+        return RowLook(
+            icon=icon,
+            icon_role=role,
+            title=title_of(row),
+            strong=False,
+            when=age(row.updated_at, self._clock()),
+            detail=reveal(row.agent),
+            word=translate("chat", "At work") if row.busy else "",
+            word_role="text",
+        )
+
+    def spoken(self, row: ChatSession) -> str:
+        look = self.look(row)
+        return ", ".join(part for part in (look.title, look.detail, look.word, look.when) if part)
+
+
+def title_of(row: ChatSession) -> str:
+    return reveal(first_line(row.title)) or translate("chat", "Untitled")
+
+
+def _key(row: ChatSession) -> str:
+    return row.id
+
+
+def _same(old: ChatSession, row: ChatSession) -> bool:
+    return old == row

@@ -1,0 +1,496 @@
+"""The chat: conversations at the left, one of them at the right. Wires what is shown to the runtime and the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtWidgets import QApplication, QWidget
+
+from inbox_app.chat.agent_choice import Partner, partners_of
+from inbox_app.chat.conversation_pane import ConversationPane
+from inbox_app.chat.conversation_table import title_of
+from inbox_app.chat.conversations import Conversations
+from inbox_app.chat.page import ChatPage
+from inbox_app.chat.question import Clocks, QuestionPart
+from inbox_app.chat.run_watch import RunWatch
+from inbox_app.chat.standing import why_closed, why_empty
+from inbox_app.chat.talk import Talk
+from inbox_app.chat.turn_view import Sources
+from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.gateway.catalog import Repository
+from inbox_app.gateway.chats import ChatFile, ChatGateway
+from inbox_app.section import Answering, Surroundings, Verb
+from inbox_app.widgets.dialogs import ConfirmDialog
+
+TICK_MS: Final = 1000
+LOOK_AGAIN_TICKS: Final = 3
+"""A conversation that is at work elsewhere is read again after so many ticks."""
+PARTNER: Final = "chat.partner"
+
+
+class ChatSection(QObject):
+    def __init__(self, around: Surroundings, clocks: Clocks | None = None) -> None:
+        super().__init__(around.window)
+        self._around = around
+        self._repositories: Sequence[Repository] | None = None
+        self._problem = ""
+        self._partners: list[Partner] = []
+        self._picked = 0
+        self._talks: dict[str, Talk] = {}
+        self._was_answering: QuestionPart | None = None
+        self._ticks = 0
+        self._runs = RunWatch(around.gateway, around.spawn, around.questions, self)
+        clocks = clocks or Clocks(wall=around.clock)
+        sources = Sources(self._runs.of, around.drafts.get, around.outbox.get, clocks)
+        self._pane = ConversationPane(around.theme, around.window)
+        self._page = ChatPage(around.theme, sources, around.spawn, around.window)
+        self._list = Conversations(self._pane, self._chats, self._busy, around.spawn, around.clock, self)
+        self._talk = self._begin()
+        self._ticker = QTimer(self)
+        self._ticker.setInterval(TICK_MS)
+        self._ticker.timeout.connect(self._on_tick)
+        self._ticker.start()
+        self._connect()
+        self._show_talk()
+
+    # What the window asks
+
+    @property
+    def list_pane(self) -> ConversationPane:
+        return self._pane
+
+    @property
+    def page(self) -> ChatPage:
+        return self._page
+
+    @property
+    def verbs(self) -> Mapping[str, Verb]:
+        return {
+            "chat.new": Verb(self.begin),
+            "chat.write": Verb(self.write, self._can_write),
+            "chat.attach": Verb(self._page.composer.choose_files, self._can_write),
+            "chat.stop": Verb(self.stop, self._is_running),
+            "chat.calls": Verb(self._page.toggle_internal, self._has_turns),
+            "chat.rename": Verb(self._list.rename_current, self._has_current),
+            "chat.delete": Verb(self.ask_delete, self._can_delete),
+        }
+
+    @property
+    def answering(self) -> Answering | None:
+        part: QObject | None = QApplication.focusWidget()
+        while part is not None and not isinstance(part, QuestionPart):
+            part = part.parent()
+        return part if part is not None and self._page.isAncestorOf(part) else None
+
+    def shown(self) -> None:
+        self._list.load()
+        self._load_catalog()
+        for part in self._page.transcript.questions:
+            part.show_draft(self._around.drafts.get(part.pause_id))
+        self._page.transcript.renew()
+
+    def take(self, batch: Batch) -> None:
+        self._runs.take(batch)
+        if batch.reset:
+            self._list.load()
+            self._load_catalog()
+
+    def enter(self) -> None:
+        if self._can_write() or not self._page.transcript.enter():
+            self._page.composer.take_keys()
+
+    def leave(self) -> bool:
+        answering = self.answering
+        return isinstance(answering, QuestionPart) and answering.leave()
+
+    def open(self, name: str) -> None:
+        self._list.select(name)
+
+    def close(self) -> None:
+        self._ticker.stop()
+
+    # What a person does
+
+    @Slot()
+    def begin(self) -> None:
+        """A new conversation; nothing is kept of it before something is said."""
+        self._pane.table.clearSelection()
+        self._pane.table.setCurrentIndex(self._pane.table.rootIndex())
+        self._talk = self._begin()
+        self._show_talk()
+        self._page.composer.take_keys()
+
+    def write(self) -> None:
+        self._page.composer.take_keys()
+
+    @Slot()
+    def stop(self) -> None:
+        self._talk.stop()
+
+    def ask_delete(self) -> None:
+        session = self._list.get(self._pane.current_id or "")
+        if session is None:
+            return
+        words = self.tr("“{0}” is deleted with all its messages. Durable runs that it started stay in the inbox.")
+        dialog = ConfirmDialog(
+            self._around.theme,
+            self.tr("Delete this conversation?"),
+            words.format(title_of(session)),
+            self.tr("Delete"),
+            self.tr("Keep it"),
+            self._around.window,
+        )
+        dialog.setProperty("session", session.id)
+        dialog.confirmed.connect(self._on_delete_confirmed)
+        dialog.open()
+
+    # The conversation that is shown
+
+    def _begin(self) -> Talk:
+        partner = self._partner
+        repository = partner.repository.path if partner is not None else ""
+        agent = partner.agent.name if partner is not None else "default"
+        return self._made(Talk(repository, agent, self._around.spawn, self._around.clock, self))
+
+    def _made(self, talk: Talk) -> Talk:
+        talk.changed.connect(self._on_turn_changed)
+        talk.began.connect(self._on_began)
+        talk.ended.connect(self._on_ended)
+        talk.refused.connect(self._on_refused)
+        return talk
+
+    def _show_talk(self) -> None:
+        """Show the present conversation from its end, with what is being written to it."""
+        page, talk = self._page, self._talk
+        page.transcript.show_turns(talk.logs)
+        page.composer.blockSignals(True)
+        page.composer.set_text(self._around.memory.recall(self._draft_name(talk)))
+        page.composer.set_files(talk.files)
+        page.composer.blockSignals(False)
+        self._show_state()
+
+    def _show_state(self) -> None:
+        """Everything around the turns."""
+        page, talk = self._page, self._talk
+        partner = self._partner_of(talk)
+        agent = partner.agent.display_name if partner is not None else ""
+        session = self._list.get(talk.session_id or "")
+        barrier = "" if self._repositories is None else why_closed(talk, partner)
+        page.show_head(title_of(session) if session is not None else talk.title, agent or talk.agent)
+        page.composer.show_state(busy=talk.is_running, barrier=barrier)
+        page.composer.show_hint(self.tr("Write to {0}").format(agent or talk.agent))
+        page.transcript.set_ready(not talk.is_running and not barrier)
+        if talk.logs or talk.session_id is not None:
+            page.show_transcript()
+        elif self._partners:
+            page.choice.show_partners(self._partners, self._picked)
+            page.show_choice()
+        else:
+            page.show_empty(*why_empty(self._repositories, self._problem))
+        self._around.changed()
+
+    @property
+    def _partner(self) -> Partner | None:
+        """Whom a new conversation is with."""
+        return self._partners[self._picked] if self._picked < len(self._partners) else None
+
+    def _partner_of(self, talk: Talk) -> Partner | None:
+        known = (one for one in self._partners if one.repository.path == talk.repository)
+        return next((one for one in known if one.agent.name == talk.agent), None)
+
+    def _chats(self) -> ChatGateway | None:
+        gateway = self._around.gateway()
+        return gateway.chats if gateway is not None else None
+
+    def _busy(self) -> set[str]:
+        return {session_id for session_id, talk in self._talks.items() if talk.is_running}
+
+    def _draft_name(self, talk: Talk) -> str:
+        return f"chat.draft:{talk.session_id or 'new'}"
+
+    def _is_running(self) -> bool:
+        return self._talk.is_running
+
+    def _can_write(self) -> bool:
+        return not self._page.composer.isHidden()
+
+    def _has_turns(self) -> bool:
+        return bool(self._talk.logs)
+
+    def _has_current(self) -> bool:
+        return self._list.get(self._pane.current_id or "") is not None
+
+    def _can_delete(self) -> bool:
+        session = self._list.get(self._pane.current_id or "")
+        return session is not None and session.id not in self._busy()
+
+    # Saying something
+
+    def _say(self, text: str, files: Sequence[ChatFile]) -> None:
+        chats = self._chats()
+        if chats is None:
+            self._page.composer.show_problem(self.tr("The runtime is not there yet."))
+            return
+        self._talk.say(chats, text, files)
+        self._show_state()
+        self._page.transcript.add_turn(self._talk.logs[-1])
+        self._list.show_busy()
+
+    @Slot()
+    def _on_sent(self) -> None:
+        composer = self._page.composer
+        if self._chats() is None:
+            composer.show_problem(self.tr("The runtime is not there yet."))
+            return
+        text, files = composer.text, composer.files
+        composer.clear()
+        self._say(text, files)
+
+    @Slot(str)
+    def _on_chosen(self, text: str) -> None:
+        if not self._talk.is_running:
+            self._say(text, ())
+
+    @Slot()
+    def _on_typed(self) -> None:
+        self._around.memory.keep(self._draft_name(self._talk), self._page.composer.text)
+        self._talk.files = self._page.composer.files
+
+    @Slot(str)
+    def _on_began(self, session_id: str) -> None:
+        talk = self.sender()
+        if not isinstance(talk, Talk):
+            return
+        self._talks[session_id] = talk
+        if talk is self._talk:
+            self._around.memory.keep("chat.draft:new", "")
+            self._on_typed()
+            self._list.select(session_id)
+        self._list.load()
+
+    @Slot()
+    def _on_turn_changed(self) -> None:
+        if self.sender() is self._talk and self._talk.logs:
+            self._page.transcript.renew(self._talk.logs[-1])
+
+    @Slot()
+    def _on_ended(self) -> None:
+        if self.sender() is self._talk:
+            self._show_state()
+        self._list.load()
+
+    @Slot(str)
+    def _on_refused(self, why: str) -> None:
+        """What was written comes back, before what was written since."""
+        talk = self.sender()
+        if not isinstance(talk, Talk) or talk.unsent is None:
+            return
+        asked, talk.unsent = talk.unsent, None
+        name = self._draft_name(talk)
+        since = self._around.memory.recall(name)
+        text = "\n".join(part for part in (asked.message, since) if part)
+        talk.files = [*asked.files, *talk.files]
+        self._around.memory.keep(name, text)
+        if talk is self._talk:
+            self._page.transcript.drop_last()
+            self._show_state()
+            self._page.composer.set_text(text)
+            self._page.composer.set_files(talk.files)
+            self._page.composer.show_problem(why)
+        else:
+            self._around.show_notice(self.tr("A message was not taken."), why)
+        self._list.show_busy()
+
+    # The list
+
+    @Slot(str)
+    def _on_selected(self, session_id: str) -> None:
+        if session_id == self._talk.session_id:
+            return
+        known = self._talks.get(session_id)
+        if known is not None:
+            self._talk = known
+            self._show_talk()
+        session = self._list.get(session_id)
+        if known is None and session is not None:
+            talk = Talk(session.repository, session.agent, self._around.spawn, self._around.clock, self)
+            talk.session_id, talk.title = session_id, session.title
+            self._talks[session_id] = self._talk = self._made(talk)
+            self._show_talk()
+        if not self._talk.is_running:
+            self._around.spawn(self._load(self._talk), f"read {session_id}")
+
+    async def _load(self, talk: Talk) -> None:
+        chats, session_id = self._chats(), talk.session_id
+        if chats is None or session_id is None:
+            return
+        try:
+            detail = await chats.session(session_id)
+        except GatewayError as error:
+            if talk is self._talk:
+                self._page.show_empty("triangle-alert", self.tr("The conversation could not be read"), error.message)
+            return
+        before = [log.end for log in talk.logs]
+        talk.load(detail)
+        if talk is not self._talk:
+            return
+        if talk.logs and before == [log.end for log in talk.logs] and not talk.is_busy_elsewhere:
+            self._show_state()  # what is shown already is the same, and somebody may be reading it
+        else:
+            self._show_talk()
+
+    @Slot(str)
+    def _on_deleted(self, session_id: str) -> None:
+        talk = self._talks.pop(session_id, None)
+        self._around.memory.keep(f"chat.draft:{session_id}", "")
+        if talk is not None and talk is self._talk:
+            current = self._pane.current_id
+            if current is not None and current != session_id:
+                self._on_selected(current)
+            else:
+                self._talk = self._begin()
+                self._show_talk()
+
+    @Slot()
+    def _on_delete_confirmed(self) -> None:
+        self._list.delete(str(self.sender().property("session")))
+
+    @Slot(str, str)
+    def _on_failed(self, what: str, why: str) -> None:
+        self._around.show_notice(what, why)
+
+    @Slot()
+    def _on_list_changed(self) -> None:
+        self._show_state()
+
+    # Agents
+
+    @Slot()
+    def _load_catalog(self) -> None:
+        self._around.spawn(self._read_catalog(), "agents")
+
+    async def _read_catalog(self) -> None:
+        gateway = self._around.gateway()
+        if gateway is None or gateway.catalog is None:
+            return
+        try:
+            self._repositories = await gateway.catalog.repositories()
+            self._problem = ""
+        except GatewayError as error:
+            self._problem = error.message
+        self._partners = partners_of(self._repositories or ())
+        wanted = self._around.memory.recall(PARTNER)
+        keys = [partner.key for partner in self._partners]
+        default = next((at for at, one in enumerate(self._partners) if one.agent.name == "default"), 0)
+        self._picked = keys.index(wanted) if wanted in keys else default
+        self._take_partner()
+        self._show_state()
+
+    def _take_partner(self) -> None:
+        partner, talk = self._partner, self._talk
+        if talk.session_id is None and not talk.is_running and partner is not None:
+            talk.repository, talk.agent = partner.repository.path, partner.agent.name
+
+    @Slot(int)
+    def _on_partner_chosen(self, number: int) -> None:
+        self._picked = number
+        self._around.memory.keep(PARTNER, self._partners[number].key)
+        self._take_partner()
+        self._show_state()
+
+    # Questions
+
+    @Slot(object)
+    def _on_made_question(self, part: QuestionPart) -> None:
+        around = self._around
+        part.answer_requested.connect(around.sender.hold)
+        part.undo_requested.connect(around.sender.undo)
+        part.retry_requested.connect(around.sender.retry)
+        part.draft_changed.connect(self._on_draft_changed)
+        part.go_to_pause.connect(self._on_go_to_pause)
+        part.go_to_run.connect(self._on_run_wanted)
+        part.state_changed.connect(self._on_question_changed)
+
+    @Slot(object)
+    def _on_draft_changed(self, draft: object) -> None:
+        self._around.keep_draft(draft)  # pyright: ignore[reportArgumentType]
+
+    @Slot(str)
+    def _on_go_to_pause(self, pause_id: str) -> None:
+        """In the conversation if it is there, else in the inbox."""
+        sender = self.sender()
+        found = next((one for one in self._page.transcript.questions if one.pause_id == pause_id), None)
+        if found is not None and found is not sender:
+            found.enter()
+        else:
+            self._around.go_to_pause(pause_id)
+
+    @Slot(str)
+    def _on_run_wanted(self, run_id: str) -> None:
+        self._around.go_to_run(run_id)
+
+    @Slot()
+    def _on_question_changed(self) -> None:
+        self._around.changed()
+
+    @Slot(str)
+    def _on_sending_changed(self, pause_id: str) -> None:
+        sending = self._around.outbox.get(pause_id)
+        for part in self._page.transcript.questions:
+            if part.pause_id == pause_id:
+                part.show_sending(sending)
+
+    @Slot(str)
+    def _on_run_changed(self, run_id: str) -> None:
+        self._page.transcript.renew()
+
+    @Slot(QWidget, QWidget)
+    def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
+        answering = self.answering
+        if answering is not self._was_answering:
+            self._was_answering = answering if isinstance(answering, QuestionPart) else None
+            self._around.changed()
+
+    @Slot()
+    def _on_tick(self) -> None:
+        """Times go on; what is at work elsewhere is looked at again."""
+        if not self._page.isVisible():
+            return
+        self._ticks += 1
+        if self._talk.is_running:
+            self._page.transcript.renew(self._talk.logs[-1])
+        elif self._talk.is_busy_elsewhere and self._ticks % LOOK_AGAIN_TICKS == 0:
+            self._around.spawn(self._load(self._talk), "read again")
+
+    @Slot()
+    def _on_left_above(self) -> None:
+        self._page.transcript.enter()
+
+    @Slot()
+    def _on_left_below(self) -> None:
+        self._page.composer.take_keys()
+
+    def _connect(self) -> None:
+        page, around = self._page, self._around
+        self._pane.new_wanted.connect(self.begin)
+        self._pane.selected.connect(self._on_selected)
+        self._list.changed.connect(self._on_list_changed)
+        self._list.deleted.connect(self._on_deleted)
+        self._list.failed.connect(self._on_failed)
+        page.composer.sent.connect(self._on_sent)
+        page.composer.stopped.connect(self.stop)
+        page.composer.typed.connect(self._on_typed)
+        page.composer.left_above.connect(self._on_left_above)
+        page.transcript.left_below.connect(self._on_left_below)
+        page.transcript.said.connect(self._on_chosen)
+        page.transcript.made_question.connect(self._on_made_question)
+        page.transcript.run_wanted.connect(self._on_run_wanted)
+        page.choice.chosen.connect(self._on_partner_chosen)
+        page.empty.followed.connect(self._load_catalog)
+        self._runs.changed.connect(self._on_run_changed)
+        around.sender.changed.connect(self._on_sending_changed)
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            app.focusChanged.connect(self._on_focus_changed)
