@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from runtime_core.dispatch.changes import Change
 from runtime_core.evals.stage import Stage
@@ -18,10 +18,13 @@ from runtime_core.wire.json import dumps
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 WHO: Final = "eval"
 """Who starts what an eval starts, and looks at it."""
 LOOK_S: Final = 1.0
 """How long nothing has to be told until it is looked again."""
+_SETTLE_S: Final = 0.05
 _SHOWN: Final = 200
 _ROUNDED_S: Final = 0.002
 """Times on the wire are cut to milliseconds."""
@@ -34,10 +37,13 @@ none, and then its run is cancelled."""
 class Operator:
     """Answers what is asked on a stage, in the order of asking, each question once.
 
+    ``is_talk``: a conversation goes on, and as with real people the model is told that its durable tools wait before
+    anybody answers them; only whether a call may be made is answered at once, since the model waits for that.
     ``problems`` says of each question that was not answered why; ``answered`` are the others.
     """
 
-    def __init__(self, stage: Stage, choose: Choose) -> None:
+    def __init__(self, stage: Stage, choose: Choose, *, is_talk: bool = False) -> None:
+        self._waits = is_talk
         self._stage = stage
         self._choose = choose
         self._seen: set[str] = set()
@@ -45,8 +51,24 @@ class Operator:
         self.problems: list[str] = []
         self.answered: list[Mapping[str, Any]] = []
 
-    async def attend(self) -> None:
-        """Answer whatever is asked until cancelled."""
+    async def accompany(self, work: Awaitable[T], since: float) -> T:
+        """Do ``work``, then wait until every run that began after ``since`` has ended; answer all the while.
+
+        One that nothing moves any more is cancelled.
+        """
+        attending = asyncio.create_task(self._attend())
+        settling = asyncio.create_task(self._settle(work, since))
+        try:
+            await asyncio.wait((attending, settling), return_when=asyncio.FIRST_COMPLETED)
+            if attending.done():
+                attending.result()  # raises what stopped it
+            return settling.result()
+        finally:
+            attending.cancel()
+            settling.cancel()
+            await asyncio.gather(attending, settling, return_exceptions=True)
+
+    async def _attend(self) -> None:
         stop = self._stage.subscribe(self._on_change)
         try:
             while True:
@@ -56,29 +78,24 @@ class Operator:
         finally:
             stop()
 
-    async def settle(self, since: float) -> None:
-        """Go on until every run that began after ``since`` has ended; one that nothing moves any more is cancelled."""
-        stop = self._stage.subscribe(self._on_change)
-        try:
-            while True:
-                self._changed.clear()
-                await self._answer_all()
-                going = await self.runs(since, finished=False)
-                for run in going:
-                    await self._end_stuck(run)
-                if not going:
-                    return
-                await self._pause()
-        finally:
-            stop()
+    async def _settle(self, work: Awaitable[T], since: float) -> T:
+        done = await work
+        self._waits = False
+        self._changed.set()
+        while going := await self.runs(since, finished=False):
+            for run in going:
+                await self._end_stuck(run)
+            await asyncio.sleep(_SETTLE_S)
+        return done
 
     async def answer_open(self, limit_s: float) -> bool:
         """Answer what is asked now, and wait until that has led to the next questions or to the end; False if nothing
         is asked."""
         page = await self._stage.pending(who=WHO, limit=100)
-        for pause in page["approvals"]:
+        asked = [pause for pause in page["approvals"] if pause["status"] != "diverged"]
+        for pause in asked:
             await self._answer(pause, wait_s=limit_s)
-        return bool(page["approvals"])
+        return bool(asked)
 
     async def cancel_all(self, since: float) -> None:
         """End what goes on, so that the next eval begins with nothing."""
@@ -111,9 +128,14 @@ class Operator:
         for pause in page["approvals"]:
             votes: Mapping[str, Any] = pause.get("votes") or {}
             key = f"{pause['pause_id']} {votes.get('given', 0)}"
-            if key not in self._seen and pause["status"] != "diverged":
+            if key in self._seen or pause["status"] == "diverged":
+                continue
+            if not self._waits or await self._is_gate(pause["session_id"]):
                 self._seen.add(key)
                 await self._answer(pause)
+
+    async def _is_gate(self, run_id: str) -> bool:
+        return (await self._stage.run(run_id, who=WHO))["run"]["gate"] is not None
 
     async def _answer(self, pause: Mapping[str, Any], wait_s: float = 0) -> None:
         body = self._choose(pause) if pause["kind"] != "attention" else f"the run cannot go on: {pause['question']}"
@@ -174,7 +196,7 @@ class Scripted:
     def __call__(self, pause: Mapping[str, Any]) -> Mapping[str, Any] | str | None:
         fitting = [number for number, answer in enumerate(self._answers) if _fits(answer.asked, pause)]
         if not fitting:
-            return f"nobody answers {_asked(pause)}; add it to the answers of the eval"
+            return f'nobody answers {_asked(pause)}; write the answer below "## Answers" of an eval'
         number = next((one for one in fitting if not self._used[one]), fitting[-1])
         self._used[number] += 1
         return self._answers[number].body

@@ -7,7 +7,7 @@ import base64
 import mimetypes
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -52,13 +52,10 @@ class Carried:
 async def run_eval(stage: Stage, root: Path, of: Eval, limit_s: float, judge_spec: str | None) -> EvalResult:
     """Whatever goes wrong is the ``error`` of the result; only the end of the data folder is raised."""
     began, clock = time.time(), time.monotonic()
-    carried, operator = Carried(), Operator(stage, Scripted(of.answers))
-    attending = asyncio.create_task(operator.attend())
+    carried, operator = Carried(), Operator(stage, Scripted(of.answers), is_talk=not of.tool)
     try:
         async with asyncio.timeout(limit_s):
-            await (_start if of.tool else _ask)(stage, root, of, carried)
-            await _stop(attending)
-            await operator.settle(began)
+            await operator.accompany((_start if of.tool else _ask)(stage, root, of, carried), began)
     except TimeoutError:
         carried.errors.append(f"it took longer than {limit_s:g} s{await _what_goes_on(operator, began)}")
     except BundleError as error:
@@ -67,8 +64,6 @@ async def run_eval(stage: Stage, root: Path, of: Eval, limit_s: float, judge_spe
         if fault.is_storage:
             raise
         carried.errors.append(fault.message)
-    finally:
-        await _stop(attending)
     await operator.cancel_all(began)
     await _collect(stage, of, carried, operator, began)
     carried.errors += operator.problems
@@ -189,13 +184,6 @@ async def _what_goes_on(operator: Operator, began: float) -> str:
         for run in await operator.runs(began, finished=False)
     ]
     return f": {', '.join(going)}" if going else ""
-
-
-async def _stop(task: asyncio.Task[None]) -> None:
-    """Raises what ended it before, if anything did."""
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
 
 
 def _attachments(root: Path, files: Sequence[str]) -> JsonText | None:

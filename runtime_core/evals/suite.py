@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from runtime_core.agents.models import absolute
 from runtime_core.evals.operator import WHO
+from runtime_core.evals.ready_made import ready_made
 from runtime_core.evals.result import EvalResult
 from runtime_core.evals.running import run_eval
-from runtime_core.evals.situations import ready_made, run_situations
+from runtime_core.evals.situations import run_situations
 from runtime_core.evals.stage import OpenStage, Setting, Stage
 from runtime_core.journal.base import Journal
 from runtime_core.repo.bundle import Bundle, Eval

@@ -11,6 +11,8 @@ async def handler(params, ctx):
         ctx.call_tool("load_customer", {"customer": order["customer"]}),
         ctx.call_tool("check_policy", {"amount": amount, "customer": order["customer"]}),
     )
+    if customer is None:
+        raise ValueError(f"There is no customer {order['customer']!r}.")
     refund = {
         "amount": amount,
         "currency": order["currency"],

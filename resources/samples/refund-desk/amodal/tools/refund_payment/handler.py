@@ -45,4 +45,4 @@ async def approved_refund(ctx, case_id, refund):
 
 async def problems_of(ctx, case_id, refund):
     checked = await ctx.call_tool("check_refund", {"case_id": case_id, "refund": refund})
-    return checked["problems"]
+    return checked["problems"] if checked is not None else ["Nobody could check this refund."]

@@ -4,6 +4,7 @@ const WAREHOUSES = ['porto', 'lisbon'];
 
 export default async function (params: { ticket_id: string }, ctx: ToolContext) {
   const ticket = await ctx.callTool('load_ticket', { ticket_id: params.ticket_id });
+  if (!ticket) throw new Error(`There is no ticket ${params.ticket_id}.`);
   const answer = await ctx.requestInput({
     question: `From which warehouse does the replacement for ${ticket.customer} go out?`,
     inputType: 'choice',
