@@ -155,7 +155,7 @@ def listed(options: Options, limit: int, cursor: str | None) -> int:
                 say([f"{len(page.items)} of {page.total}; the next ones with --cursor {page.next_cursor}"])
         return DONE
 
-    return with_gateway(options, work, execute=False)
+    return with_gateway(options, work)
 
 
 def shown(options: Options, session: str) -> int:
@@ -171,7 +171,7 @@ def shown(options: Options, session: str) -> int:
                 say(turn_lines(turn_of(one)))
         return DONE
 
-    return with_gateway(options, work, execute=False)
+    return with_gateway(options, work)
 
 
 def deleted(options: Options, session: str) -> int:
@@ -180,7 +180,7 @@ def deleted(options: Options, session: str) -> int:
         say([f"{session} is deleted."])
         return DONE
 
-    return with_gateway(options, work, execute=False)
+    return with_gateway(options, work)
 
 
 def files(paths: Sequence[Path]) -> Sequence[ChatFile]:

@@ -18,6 +18,7 @@ from runtime_core.wire.runs import iso
 TITLE_LIMIT: Final = 80
 UNTITLED: Final = "Untitled"
 INTERRUPTED: Final = "interrupted"
+_AGENT: Final = ("assistant", "draft")
 
 
 def item_of(row: ChatRow, first: JsonText | None, *, busy: bool = False) -> dict[str, Any]:
@@ -51,11 +52,12 @@ def messages_of(entries: Sequence[ChatEntry], calls: Sequence[ChatCall]) -> list
     made = {(call.turn, call.slot): call for call in calls}
     found: list[dict[str, Any]] = []
     for entry, body, slots in _with_slots(entries):
-        if entry.role not in ("user", "assistant"):
+        if entry.role not in ("user", *_AGENT):
             continue
+        is_asked = entry.role == "user"
         message = {
-            "role": entry.role,
-            "type": "user" if entry.role == "user" else "assistant_text",
+            "role": "user" if is_asked else "assistant",
+            "type": "user" if is_asked else "assistant_text",
             "id": f"hist-{len(found)}",
             "text": body["text"],
             "timestamp": iso(entry.at),
@@ -112,7 +114,7 @@ def _events(entries: Sequence[ChatEntry], calls: Sequence[ChatCall], bundle: Bun
             yield cast("Event", loads(entry.body))
         elif entry.role == "end" and "message" in body:
             yield event("error", entry.at, message=body["message"], code=body.get("code"))
-        elif entry.role == "assistant":
+        elif entry.role in _AGENT:
             if reasoning := body.get("reasoning"):
                 yield event("reasoning", entry.at, text=reasoning)
             if body["text"]:

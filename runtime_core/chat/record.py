@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -15,8 +15,8 @@ from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import SlotPath
 
-PAUSE_S: Final = 0.25
-"""Calls that begin and end in quick succession are stored together."""
+PAUSE_S: Final = 0.5
+"""What is told in quick succession is stored together."""
 
 
 class TurnRecord:
@@ -27,6 +27,9 @@ class TurnRecord:
 
     def __init__(self, journal: Journal, row: ChatRow, turn: int) -> None:
         self.turn = turn
+        self.draft: Callable[[], JsonText | None] = lambda: None
+        """The body of the message that is being said, if one is."""
+        self._has_more = False
         self._journal = journal
         self._row = row
         self._entries: list[ChatEntry] = []
@@ -37,6 +40,11 @@ class TurnRecord:
 
     def add(self, role: ChatRole, body: JsonText) -> None:
         self._entries.append(ChatEntry(self.turn, role, body, time.time()))
+        self._told.set()
+
+    def say_more(self) -> None:
+        """There is more of the draft."""
+        self._has_more = True
         self._told.set()
 
     def put(self, call: ChatCall) -> None:
@@ -58,7 +66,7 @@ class TurnRecord:
 
     async def _store(self) -> None:
         async with self._storing:
-            entries, calls, spent = self._entries, self._calls, self._spent
+            entries, calls, spent = [*self._entries, *self._drafted()], self._calls, self._spent
             if not (entries or calls or spent != Usage()):
                 return
             self._entries, self._calls, self._spent = [], {}, Usage()
@@ -66,9 +74,15 @@ class TurnRecord:
             try:
                 await self._journal.record_chat(row, entries, list(calls.values()), _counts(spent))
             except BaseException:
-                self._entries, self._calls = entries + self._entries, calls | self._calls
+                said = [entry for entry in entries if entry.role != "draft"]
+                self._entries, self._calls = said + self._entries, calls | self._calls
                 self._spent += spent
                 raise
+
+    def _drafted(self) -> Sequence[ChatEntry]:
+        body = self.draft() if self._has_more else None
+        self._has_more = False
+        return () if body is None else (ChatEntry(self.turn, "draft", body, time.time()),)
 
     async def keep(self) -> None:
         """Store what is told until this is cancelled."""
@@ -83,6 +97,5 @@ class TurnRecord:
 
 
 def _counts(usage: Usage) -> Mapping[str, int]:
-    return (
-        {} if usage == Usage() else {name: count for name, count in usage.to_wire().items() if name != "total_tokens"}
-    )
+    counted = usage.to_wire().items()
+    return {name: count for name, count in counted if count and name != "total_tokens"}

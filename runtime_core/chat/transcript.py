@@ -96,7 +96,7 @@ def _message(entry: ChatEntry, body: dict[str, Any]) -> Message:
     calls = [_to_call(call) for call in body.get("tool_calls", ())]
     call = _to_call(body["call"]) if "call" in body else None
     text = _WITHHELD if "withheld" in body else body["text"]
-    role = cast("Any", entry.role)
+    role = cast("Any", "assistant" if entry.role == "draft" else entry.role)
     return Message(role, text, calls, files, call, body.get("reasoning", ""), body.get("raw"))
 
 

@@ -25,7 +25,7 @@ from runtime_core.engine.engine import Engine
 from runtime_core.engine.talk import Talk, TalkRequest
 from runtime_core.repo.bundle import HookPoint
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.json import dumps, loads
+from runtime_core.wire.json import JsonText, dumps, loads
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +68,7 @@ class LiveTurn:
         self._engine = engine
         self._said = said
         self._record = record
+        record.draft = self._draft
         calls = TurnCalls(request.bundle, self.events.put_nowait, record, self._spent_by_others)
         self._request = replace(request, on_span=calls.on_span, ears=calls)
         self._holds_back = any("preOutput" in hook.points for hook in request.bundle.hooks)
@@ -183,6 +184,7 @@ class LiveTurn:
         self._heard[kind] += piece
         if piece and not self._holds_back:
             self._tell_piece(kind, piece)
+            self._record.say_more()
 
     async def said(self, message: Message) -> None:
         if message.role == "tool":
@@ -217,12 +219,17 @@ class LiveTurn:
             return None
         return await self._talk.ask_hooks("preOutput", dumps({"text": text}))
 
+    def _draft(self) -> JsonText | None:
+        """What was said so far of a message, as far as anybody may see it."""
+        if self._holds_back or not any(self._heard.values()):
+            return None
+        return body_of(Message("assistant", self._heard["text"], reasoning=self._heard["reasoning"]), cut=True)
+
     async def _finish(self, end: End) -> None:
         if self._talk is not None:
             self._talk.spans.close()
-        if any(self._heard.values()) and not self._holds_back:
-            cut = Message("assistant", self._heard["text"], reasoning=self._heard["reasoning"])
-            self._record.add("assistant", body_of(cut, cut=True))
+        if (cut := self._draft()) is not None:
+            self._record.add("assistant", cut)
         usage = self._usage.to_wire()
         told = {"reason": end.reason, "code": end.code, "message": end.message, "blocked": end.blocked, "usage": usage}
         self._record.add("end", dumps({name: value for name, value in told.items() if value is not None}))

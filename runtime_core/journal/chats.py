@@ -21,6 +21,8 @@ _CALL_KINDS: Final[Mapping[int, type]] = {
     place: object for place, name in enumerate(_CALL.split(", ")) if name in ("input", "output")
 }
 """A damaged value is replaced by words about it: all that can be read of a conversation is shown."""
+_AFTER_DRAFT: Final = frozenset({"draft", "assistant", "end"})
+"""What takes the place of a draft."""
 _PUT_CALL: Final = (
     f"INSERT INTO chat_span(session_id, {_CALL}) VALUES (?, {marks(_CALL)}) "
     "ON CONFLICT(session_id, turn, slot) DO UPDATE SET "
@@ -47,6 +49,8 @@ def record(
     known = session(db, row.id)
     if known is None:
         raise no_chat(row.id)
+    for turn in {entry.turn for entry in entries if entry.role in _AFTER_DRAFT}:
+        db.execute("DELETE FROM chat_message WHERE session_id = ? AND turn = ? AND role = 'draft'", (row.id, turn))
     for entry in entries:
         db.execute(
             "INSERT INTO chat_message(session_id, turn, role, body, at) VALUES (?, ?, ?, ?, ?)",

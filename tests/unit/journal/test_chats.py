@@ -121,3 +121,24 @@ def test_a_deleted_conversation_is_gone_and_takes_nothing_more(tmp_path: Path) -
             await journal.record_chat(ROW, [SAID], [], {})
 
     told(tmp_path, story)
+
+
+def test_a_draft_stands_for_a_message_until_it_is_whole(tmp_path: Path) -> None:
+    def draft(text: str) -> ChatEntry:
+        return ChatEntry(1, "draft", f'{{"text":"{text}"}}', 11.5)
+
+    async def story(journal: SqliteJournal) -> None:
+        await journal.create_chat(ROW)
+        await journal.record_chat(ROW, [ASKED, draft("t")], [], {})
+        event = ChatEntry(1, "event", '{"type":"warning"}', 11.6)
+        await journal.record_chat(ROW, [event], [], {})
+        assert [one.role for one in await journal.chat_entries("chat_1")] == ["user", "draft", "event"]
+        await journal.record_chat(ROW, [draft("tw")], [], {})
+        assert list(await journal.chat_entries("chat_1")) == [ASKED, event, draft("tw")]
+        await journal.record_chat(ROW, [SAID], [], {})
+        assert list(await journal.chat_entries("chat_1")) == [ASKED, event, SAID]
+        known = await journal.chat("chat_1")
+        assert known is not None
+        assert known.messages == 2
+
+    told(tmp_path, story)
