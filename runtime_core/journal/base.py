@@ -273,7 +273,8 @@ class Journal(Protocol):
     ) -> None:
         """Add to a conversation what was said, put what became of calls, and count the tokens that were ``spent``.
 
-        ``row`` says when, and with which model. Raises `RuntimeFault` NOT_FOUND if it was deleted.
+        ``row`` says when, and with which model. A message, a later draft and the end of a turn take the place of its
+        draft. Raises `RuntimeFault` NOT_FOUND if the conversation was deleted.
         """
         ...
 
