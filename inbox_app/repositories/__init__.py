@@ -1,1 +1,1 @@
-"""The opened repositories: their state, their builds, and which built-in tools are on."""
+"""Repositories in the window: what they hold, their built-in tools, their builds here and on the platform."""
