@@ -9,7 +9,9 @@ from typing import Final, cast
 from inbox_app.commands.base import ViewName
 from inbox_app.section import Section, Surroundings
 
-MADE_BY: Final[dict[ViewName, tuple[str, str]]] = {}
+MADE_BY: Final[dict[ViewName, tuple[str, str]]] = {
+    "repositories": ("inbox_app.repositories.section", "RepositoriesSection"),
+}
 """View -> module and class of its section, called with `Surroundings`; imported only then."""
 
 
