@@ -16,7 +16,16 @@ from typing import Literal, NoReturn
 
 import click
 
-from inbox_app import cli_arguments, cli_chat, cli_deploy, cli_eval, cli_options, cli_session, cli_tools
+from inbox_app import (
+    cli_arguments,
+    cli_automations,
+    cli_chat,
+    cli_deploy,
+    cli_eval,
+    cli_options,
+    cli_session,
+    cli_tools,
+)
 from inbox_app.cli_arguments import TEXT
 from inbox_app.desktop.paths import data_folder
 from inbox_app.gateway.base import Answer, Gateway, GatewayError, Start
@@ -440,6 +449,7 @@ def demo(fresh: bool, as_json: bool, data: Path | None) -> int:
 
 for _command in (
     cli_chat.command,
+    cli_automations.group,
     cli_deploy.deploy,
     cli_deploy.logs,
     cli_deploy.reload,
@@ -473,6 +483,7 @@ def _open_window(data: Path, agents: Sequence[Path], model: str | None, *, trust
             settings=cli_session.settings(),
             trust=trust,
             secrets=Keychain(),
+            keeps_schedules=True,
         )
 
     return run_window(gateway, desk_file=data / "desk.db", settings_warnings=cli_session.settings_warnings)

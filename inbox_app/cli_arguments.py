@@ -89,6 +89,12 @@ def json_text(name: str, given: str) -> str:
         raise click.UsageError(f"{name} is not JSON: {error}") from error
 
 
+def text(name: str, given: str) -> str:
+    """A text, or that of the file in ``@FILE``, or the standard input for ``-``."""
+    content = _read(name, given)
+    return content if isinstance(content, str) else _decoded(name, content)
+
+
 def json_object(name: str, given: str | None) -> str | None:
     """The text of a JSON object, None for none."""
     text = json_text(name, given) if given is not None else None
@@ -124,7 +130,7 @@ def answer_value(given: str) -> Any:
     try:
         return loads(read)
     except JsonError as error:
-        text = read if isinstance(read, str) else _decoded(read)
+        text = read if isinstance(read, str) else _decoded("VALUE", read)
         if text.lstrip()[:1] in ("{", "[", '"'):
             raise click.UsageError(
                 f"VALUE is not JSON: {error}. To send it as text, quote it as a JSON string"
@@ -132,11 +138,11 @@ def answer_value(given: str) -> Any:
         return text if isinstance(read, str) else text.removesuffix("\n").removesuffix("\r")
 
 
-def _decoded(content: bytes) -> str:
+def _decoded(name: str, content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise click.UsageError("VALUE is not UTF-8 text") from None
+        raise click.UsageError(f"{name} is not UTF-8 text") from None
 
 
 def _read(name: str, given: str) -> str | bytes:

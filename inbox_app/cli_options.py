@@ -59,6 +59,9 @@ def replay_twice(command: F) -> F:
 def given(
     data: Path | None, as_json: bool, user: str | None = None, model: str | None = None, *, replay_twice: bool = False
 ) -> cli_session.Options:
-    """What a command was told; ``--data`` may also stand before the command."""
-    parent = click.get_current_context().find_root().params.get("data")
-    return cli_session.Options(data_folder(data or parent), as_json, user, model, replay_twice)
+    """What a command was told; ``--data`` may also stand before the command, or before the one it belongs to."""
+    context = click.get_current_context().parent
+    while data is None and context is not None:
+        data = context.params.get("data")
+        context = context.parent
+    return cli_session.Options(data_folder(data), as_json, user, model, replay_twice)

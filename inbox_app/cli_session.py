@@ -61,14 +61,18 @@ def exit_of(kind: str) -> int:
 
 
 def with_gateway(
-    options: Options, work: Callable[[EmbeddedGateway], Awaitable[int]], *, execute: bool | None = None
+    options: Options,
+    work: Callable[[EmbeddedGateway], Awaitable[int]],
+    *,
+    execute: bool | None = None,
+    keeps_schedules: bool = False,
 ) -> int:
     """Do one command's work on the data folder, after everything a dead process left behind has been settled.
 
-    ``execute`` False: nothing is settled, no run is touched.
+    ``execute`` False: nothing is settled, no run is touched. ``keeps_schedules``: what is due meanwhile is started.
     """
     log_to(options.data)
-    return asyncio.run(_heard(_with_gateway(options, work, execute)))
+    return asyncio.run(_heard(_with_gateway(options, work, execute, keeps_schedules)))
 
 
 async def _heard(work: Coroutine[Any, Any, T]) -> T:
@@ -134,7 +138,10 @@ async def _with_runtime(options: Options, work: Callable[[Runtime], Awaitable[T]
 
 
 async def _with_gateway(
-    options: Options, work: Callable[[EmbeddedGateway], Awaitable[int]], execute: bool | None
+    options: Options,
+    work: Callable[[EmbeddedGateway], Awaitable[int]],
+    execute: bool | None,
+    keeps_schedules: bool,
 ) -> int:
     from inbox_app.desktop.secrets import Keychain
     from inbox_app.gateway.embedded import EmbeddedGateway
@@ -148,6 +155,7 @@ async def _with_gateway(
         wait_s=None,
         settings=replace(chosen, replay_twice=chosen.replay_twice or options.replay_twice),
         secrets=Keychain(),
+        keeps_schedules=keeps_schedules,
     )
     await gateway.open()
     grace_s = _INTERRUPTED_GRACE_S

@@ -204,7 +204,14 @@ class Runtime:
         self.switches = LocalSwitches(self._journal, shelf, toolbox)
         self.platform_switches = PlatformSwitches(self._secrets, self._settings.platform)
         self._starter = starter = Starter(self._journal, shelf, partial(have_turn, self.chats), self._kick)
-        self.automations = Automations(self._journal, shelf, starter, self._settings, lambda: self.executes)
+        self.automations = Automations(
+            self._journal,
+            shelf,
+            starter,
+            self._settings,
+            executes=lambda: self.executes,
+            advance=lambda run_id: self._executor.advance(run_id, None),
+        )
         scheduler = Scheduler(self._journal, starter, self.automations.reread)
         self._executor = Executor(
             self._journal,

@@ -29,9 +29,9 @@ from inbox_app.gateway.base import (
 )
 
 if TYPE_CHECKING:
-    from inbox_app.gateway.automations import AutomationGateway
     from inbox_app.gateway.builds import BuildGateway
     from inbox_app.gateway.catalog import Catalog
+    from inbox_app.gateway.embedded_automations import EmbeddedAutomations
     from inbox_app.gateway.embedded_chats import EmbeddedChats
     from inbox_app.gateway.embedded_evals import EmbeddedEvals
     from inbox_app.gateway.feed import Feed
@@ -68,7 +68,7 @@ class EmbeddedGateway:
     how long an answer or a start waits for the run to end or park, in seconds; None waits as long as it takes.
     ``trust``: the code of ``repositories``, as it is when they are opened, may do what needs trust (decision 28).
     ``secrets``: where ``env:NAME`` is looked up; None is the process environment. ``remembered``: repositories that
-    are opened as well, and listed with their problems where they cannot be.
+    are opened as well, and listed with their problems where they cannot be. ``keeps_schedules`` as `Runtime`.
     """
 
     def __init__(
@@ -84,7 +84,9 @@ class EmbeddedGateway:
         settings: Settings | None = None,
         trust: bool = False,
         secrets: Secrets | None = None,
+        keeps_schedules: bool = False,
     ) -> None:
+        self._keeps_schedules = keeps_schedules
         self._secrets = secrets
         self._data = data
         self._settings = settings
@@ -128,8 +130,10 @@ class EmbeddedGateway:
         return EmbeddedEvals(self._call, lambda: self._open_runtime)
 
     @property
-    def automations(self) -> AutomationGateway | None:
-        return None
+    def automations(self) -> EmbeddedAutomations:
+        from inbox_app.gateway.embedded_automations import EmbeddedAutomations
+
+        return EmbeddedAutomations(self._call, lambda: self._open_runtime, self._identity)
 
     @property
     def builds(self) -> BuildGateway:
@@ -230,7 +234,12 @@ class EmbeddedGateway:
         from runtime_core.runtime import Runtime
 
         runtime = Runtime(
-            self._data, execute=self._execute, model=self._model, settings=self._settings, secrets=self._secrets
+            self._data,
+            execute=self._execute,
+            model=self._model,
+            settings=self._settings,
+            secrets=self._secrets,
+            keeps_schedules=self._keeps_schedules,
         )
         await runtime.open()
         self._runtime = runtime

@@ -7,7 +7,7 @@ itself because a repository was opened. A person's are on when they are made.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -82,7 +82,7 @@ def firing_wire(firing: Firing) -> dict[str, Any]:
 
 
 class Automations:
-    """``executes``: whether this process may have agents work. ``now``: the wall clock."""
+    """``executes``: whether this process may have agents work. ``advance``: waits until a run ends or parks."""
 
     def __init__(
         self,
@@ -91,6 +91,7 @@ class Automations:
         starter: Starter,
         settings: Settings,
         executes: Callable[[], bool],
+        advance: Callable[[str], Awaitable[object]],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._journal = journal
@@ -98,6 +99,7 @@ class Automations:
         self._starter = starter
         self._settings = settings
         self._executes = executes
+        self._advance = advance
         self._now = now
 
     async def listed(self, root: Path | None = None) -> Sequence[Listed]:
@@ -203,8 +205,11 @@ class Automations:
         return firing
 
     async def finished(self, firing: Firing) -> Firing:
-        """Wait for the turn of an agent that was started here; how the start stands."""
+        """Wait until a start of this process ends, or its run parks; how it stands then."""
         await self._starter.wait(firing.id)
+        if firing.status is not None and firing.session_id is not None:
+            await self._advance(firing.session_id)
+        await self._starter.note_ends()
         found = [one for one in await self._journal.firings(firing.automation_id, HISTORY) if one.id == firing.id]
         return found[0] if found else firing
 

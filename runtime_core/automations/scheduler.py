@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from runtime_core.automations.definition import definition_of
 from runtime_core.automations.starting import INTERRUPTED, Starter
 from runtime_core.journal.base import Journal
-from runtime_core.wire.automations import AutomationRow, AutomationStart, FiringState
-from runtime_core.wire.json import JsonText, loads
-from runtime_core.wire.runs import RunStatus
+from runtime_core.wire.automations import AutomationRow, AutomationStart
 
 log = logging.getLogger(__name__)
 
 LATE_S: Final = 60.0
 """A start so long after its time is marked late."""
 _CHECK_S: Final = 60.0
-_ENDS: Final[Mapping[RunStatus, str]] = {
-    "cancelled": "The run was cancelled.",
-    "expired": "A question of the run was not answered in time.",
-}
 
 
 class Scheduler:
@@ -56,7 +50,7 @@ class Scheduler:
             await self._plan_again(now)
             changed = True
         if changed:
-            await self._note_ends()
+            await self._starter.note_ends()
         if self._last is None or now - self._looked > _CHECK_S:
             await self._reread(None)
             changed = True
@@ -74,15 +68,6 @@ class Scheduler:
         for firing in await self._journal.open_firings():
             if firing.status is None and not self._starter.is_going(firing.id):
                 await self._journal.end_automation(firing.id, "unknown", self._now(), INTERRUPTED)
-
-    async def _note_ends(self) -> None:
-        for firing in await self._journal.open_firings(ended=True):
-            run = await self._journal.run(firing.session_id or "")
-            if run is not None:
-                state: FiringState = "completed" if run.status == "completed" else "failed"
-                error = None if state == "completed" else _ENDS.get(run.status, _message(run.error))
-                await self._journal.end_automation(firing.id, state, run.finished_at or self._now(), error)
-                self._starter.kick()
 
     async def _plan_again(self, now: float) -> None:
         """The clock may have been ahead when the next times were found: they must not be waited for twice as long."""
@@ -118,8 +103,3 @@ class Scheduler:
         if firing is not None:
             log.info("automation %s: %s for %s", row.id, firing.state, due)
             await self._starter.go(ready, firing)
-
-
-def _message(error: JsonText | None) -> str:
-    said = loads(error) if error is not None else None
-    return str(said.get("message", "")) if isinstance(said, dict) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,14 +15,20 @@ from runtime_core.engine.engine import Launch
 from runtime_core.engine.shelf import Shelf
 from runtime_core.journal.base import Journal
 from runtime_core.repo.bundle import BundleError
-from runtime_core.wire.automations import AutomationRow, Firing
+from runtime_core.wire.automations import AutomationRow, Firing, FiringState
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.runs import RunRow
+from runtime_core.wire.json import JsonText, loads
+from runtime_core.wire.runs import RunRow, RunStatus
 
 log = logging.getLogger(__name__)
 
 INTERRUPTED: Final = "The program ended meanwhile. See the conversation for how far it came; start it again if needed."
 _ERROR_LIMIT: Final = 2000
+
+_ENDS: Final[Mapping[RunStatus, str]] = {
+    "cancelled": "The run was cancelled.",
+    "expired": "A question of the run was not answered in time.",
+}
 
 Began = Callable[[str], Awaitable[None]]
 """Told the id of the conversation."""
@@ -96,6 +102,16 @@ class Starter:
         """Whether an agent works because of this start, in this process."""
         return firing_id in self._talks
 
+    async def note_ends(self) -> None:
+        """Note how the starts ended whose durable runs have."""
+        for firing in await self._journal.open_firings(ended=True):
+            run = await self._journal.run(firing.session_id or "")
+            if run is not None:
+                state: FiringState = "completed" if run.status == "completed" else "failed"
+                error = None if state == "completed" else _ENDS.get(run.status) or _message(run.error)[:_ERROR_LIMIT]
+                await self._journal.end_automation(firing.id, state, run.finished_at or time.time(), error)
+                self.kick()
+
     async def wait(self, firing_id: int) -> None:
         """Until the turn of an agent that was started here is over."""
         task = self._talks.get(firing_id)
@@ -130,3 +146,8 @@ class Starter:
         state = "failed" if problem else "completed"
         await self._journal.end_automation(firing.id, state, time.time(), problem[:_ERROR_LIMIT] or None)
         self.kick()
+
+
+def _message(error: JsonText | None) -> str:
+    said = loads(error) if error is not None else None
+    return str(said.get("message", "")) if isinstance(said, dict) else ""

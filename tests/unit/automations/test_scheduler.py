@@ -94,7 +94,9 @@ class Stage:
         shelf = cast("Any", Shelf())
         starter = Starter(self.journal, shelf, self._talk, lambda: None)
         self.lives.append(starter)
-        self.book = Automations(self.journal, shelf, starter, Settings(), lambda: True, lambda: self.now)
+        self.book = Automations(
+            self.journal, shelf, starter, Settings(), lambda: True, lambda run_id: asyncio.sleep(0), lambda: self.now
+        )
         self.scheduler = Scheduler(self.journal, starter, self.book.reread, lambda: self.now)
         self.turns = 0
 

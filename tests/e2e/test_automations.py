@@ -1,0 +1,84 @@
+"""Automations from the command line: made, switched, started by the clock and by hand."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.driver import Desk
+from tests.unit.engine.workshop import Repo
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    made = Repo(tmp_path / "repo")
+    made.agent("default")
+    made.durable("count", ts="return { counted: params.n };")
+    made.durable("ask", ts='return await ctx.requestInput({ question: "Which dock?" });')
+    made.script({"text": "Two are late."})
+    made.file("automations/weekly.md", "# Automation: Weekly\n\nSchedule: @weekly\n\n## Check\n\nCount them.\n")
+    return made.root
+
+
+def added(desk: Desk, *arguments: object) -> dict[str, Any]:
+    done = desk("automations", "add", *arguments, "--json")
+    assert done.code == 0, done.err
+    return done.json["automation"]
+
+
+def test_what_a_file_states_is_listed_and_switched(desk: Desk, repo: Path) -> None:
+    (listed,) = desk("automations", "list", repo, "--json").json["automations"]
+    assert (listed["label"], listed["enabled"], listed["next_at"]) == ("Weekly", False, None)
+    assert listed["in_words"] == "At 00:00 on Sunday"
+    on = desk("automations", "enable", listed["id"], "--as", "ann", "--json").json["automation"]
+    assert (on["enabled"], on["created_by"]) == (True, "ann")
+    assert on["next_at"] is not None
+    refused = desk("automations", "remove", listed["id"])
+    assert (refused.code, "is stated by a file" in refused.err) == (1, True)
+
+
+def test_started_by_hand_a_tool_ends_or_waits_and_its_history_says_so(desk: Desk, repo: Path) -> None:
+    made = added(desk, repo, "--tool", "count", "--input", json.dumps({"n": 3}), "--every", "1h", "--label", "Hourly")
+    done = desk("automations", "run", made["id"], "--json")
+    assert (done.code, done.json["state"]) == (0, "completed")
+    (first,) = desk("automations", "history", made["id"], "--json").json["history"]
+    assert (first["source"], first["state"], first["session_id"]) == ("manual", "completed", done.json["session_id"])
+    asks = added(desk, repo, "--tool", "ask", "--cron", "@daily")
+    waits = desk("automations", "run", asks["id"])
+    assert (waits.code, waits.out.split(":")[1].split()[0]) == (3, "awaiting-input")
+    again = desk("automations", "run", asks["id"])
+    assert (again.code, "The last start has not ended." in again.err) == (1, True)
+    shown = desk("automations", "list").out.splitlines()[1:]
+    assert {line.split()[0] for line in shown if line.split()[1] == "on"} == {made["id"], asks["id"]}
+
+
+def test_an_agent_answers_and_its_conversation_is_named(desk: Desk, repo: Path) -> None:
+    made = added(desk, repo, "--prompt", "Which are late?", "--every", "15m")
+    done = desk("automations", "run", made["id"], "--model", f"scripted:{repo / 'script.json'}", "--json")
+    assert (done.code, done.json["state"]) == (0, "completed"), done.err
+    assert done.json["session_id"].startswith("chat_")
+
+
+def test_what_is_due_is_started_while_somebody_watches(desk: Desk, repo: Path) -> None:
+    soon = datetime.now().astimezone() + timedelta(seconds=2)
+    made = added(desk, repo, "--tool", "count", "--at", soon.isoformat())
+    watching = desk.start("automations", "watch")
+    try:
+        deadline = time.monotonic() + 30
+        found: list[dict[str, Any]] = []
+        while time.monotonic() < deadline:
+            found = desk("automations", "history", made["id"], "--json").json["history"]
+            if found and found[0]["state"] == "completed":
+                break
+        assert [(one["source"], one["state"], one["late"]) for one in found] == [("schedule", "completed", False)]
+        after = desk("automations", "list", "--json").json["automations"]
+        assert [one["enabled"] for one in after if one["id"] == made["id"]] == [False]
+    finally:
+        watching.send_signal(signal.SIGINT)
+        watching.communicate(timeout=30)
