@@ -182,12 +182,11 @@ def test_what_nothing_here_uses_needs_no_values(repository: Repository) -> None:
 def test_what_is_known_and_not_used_is_told(repository: Repository) -> None:
     said = {
         "packages": ["@x/y"],
-        "scope": {"requireScope": True},
         "stores": {"backend": "postgres"},
         "disabledSubagents": [],
         "fileTools": False,
     }
     repository.write("amodal.json", {"name": "x", "version": "1", **said})
-    keys = ["packages", "scope.requireScope", "stores.backend"]
+    keys = ["packages", "stores.backend"]
     bundle = load_bundle(repository.root)
     assert [one.path for one in bundle.ignored] == [f"amodal.json [{key}]" for key in keys]
