@@ -26,7 +26,6 @@ _NOT_YET: Final[Mapping[Key, str]] = {
     ("disabledSubagents",): "every agent can be called that a tool or an agent names",
     ("fileTools",): "there are no tools for files",
     ("packages",): "packages of content are not loaded",
-    ("scope", "requireScope"): "runs without a scope are taken",
     ("stores", "backend"): "documents are kept in the data folder",
 }
 """What is known and has no effect here."""
