@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import time
-from datetime import datetime, timedelta
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,19 +67,16 @@ def test_an_agent_answers_and_its_conversation_is_named(desk: Desk, repo: Path) 
 
 
 def test_what_is_due_is_started_while_somebody_watches(desk: Desk, repo: Path) -> None:
-    soon = datetime.now().astimezone() + timedelta(seconds=2)
-    made = added(desk, repo, "--tool", "count", "--at", soon.isoformat())
+    made = added(desk, repo, "--tool", "count", "--cron", "@daily", "--label", "Daily")
+    with closing(sqlite3.connect(desk.data / "runtime.db")) as db, db:
+        db.execute("UPDATE automation SET next_at = ?", (time.time() - 1,))
     watching = desk.start("automations", "watch")
+    assert watching.stdout is not None
     try:
-        deadline = time.monotonic() + 30
-        found: list[dict[str, Any]] = []
-        while time.monotonic() < deadline:
-            found = desk("automations", "history", made["id"], "--json").json["history"]
-            if found and found[0]["state"] == "completed":
-                break
-        assert [(one["source"], one["state"], one["late"]) for one in found] == [("schedule", "completed", False)]
-        after = desk("automations", "list", "--json").json["automations"]
-        assert [one["enabled"] for one in after if one["id"] == made["id"]] == [False]
+        lines = iter(watching.stdout.readline, b"")
+        assert next(line for line in lines if b"completed" in line).startswith(b"Daily: completed (dur_")
     finally:
         watching.send_signal(signal.SIGINT)
         watching.communicate(timeout=30)
+    found = desk("automations", "history", made["id"], "--json").json["history"]
+    assert [(one["source"], one["state"], one["late"]) for one in found] == [("schedule", "completed", False)]
