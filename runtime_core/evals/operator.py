@@ -201,11 +201,6 @@ class Scripted:
         self._used[number] += 1
         return self._answers[number].body
 
-    @property
-    def unused(self) -> Sequence[str]:
-        """The questions that were never asked."""
-        return [answer.asked or "*" for number, answer in enumerate(self._answers) if not self._used[number]]
-
 
 def _fits(asked: str, pause: Mapping[str, Any]) -> bool:
     words = asked.casefold()
