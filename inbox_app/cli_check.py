@@ -14,6 +14,7 @@ from inbox_app.cli_session import DONE, say, say_json, settings
 from inbox_app.desktop.secrets import Keychain
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
+from runtime_core.agents.model_check import Used, used_models
 from runtime_core.connections.openapi_check import Described, described
 from runtime_core.deploys.handlers import load_handlers
 from runtime_core.deploys.local import as_judged
@@ -41,7 +42,8 @@ def check(root: Path, data: Path, *, as_json: bool) -> int:
     root = root.expanduser().absolute()
     try:
         bundle, found = asyncio.run(_read(root, data / "hosts" / "packages"))
-        needed = needs(bundle, local=settings(quiet=True).shell_exec)
+        chosen = settings(quiet=True)
+        needed = needs(bundle, local=chosen.shell_exec)
     except BundleError as error:
         if as_json:
             shown = {"problems": [problem.to_wire() for problem in error.problems], **_ignored_wire(error.ignored)}
@@ -51,15 +53,16 @@ def check(root: Path, data: Path, *, as_json: bool) -> int:
         raise _summary(error, f"{root} cannot be used") from error
     report = Report()
     check_grants(bundle.tools, bundle.agents, report)
-    openapi = described(bundle, Keychain())
-    problems = [*map(as_judged, bundle.problems), *report.problems, *found, *openapi.problems]
+    keychain = Keychain()
+    openapi, used = described(bundle, keychain), used_models(bundle, chosen.models, keychain.get)
+    problems = [*map(as_judged, bundle.problems), *report.problems, *found, *openapi.problems, *used.problems]
     agreed = _agreement(data, bundle)
     failed = any(problem.severity == "error" for problem in problems)
     if as_json:
-        say_json({**_wire(bundle, problems, openapi), **_trust_wire(needed, agreed), "ok": not failed})
+        say_json({**_wire(bundle, problems, openapi, used), **_trust_wire(needed, agreed), "ok": not failed})
     else:
         is_python = any(tool.language == "python" for tool in bundle.tools.values())
-        say(lines(bundle, needed, agreed, missing_borders() if is_python else (), problems))
+        say(lines(bundle, used.models, needed, agreed, missing_borders() if is_python else (), problems))
     if failed:
         raise _summary(BundleError(root, problems), f"Parts of {root} cannot be used, the rest works")
     return DONE
@@ -85,14 +88,14 @@ def _summary(error: BundleError, what: str) -> GatewayError:
     return GatewayError(whole.code, f"{what}: {errors}, listed above.", whole.details)
 
 
-def _wire(bundle: Bundle, problems: Sequence[Problem], openapi: Described) -> dict[str, Any]:
+def _wire(bundle: Bundle, problems: Sequence[Problem], openapi: Described, used: Used) -> dict[str, Any]:
     return {
         "path": str(bundle.root),
         "name": bundle.name,
         "version": bundle.version,
         "revision": bundle.revision,
         "tools": [_tool_wire(tool, bundle) for tool in bundle.tools.values()],
-        "agents": [_agent_wire(agent, bundle) for agent in bundle.agents.values()],
+        "agents": [_agent_wire(agent, bundle, used) for agent in bundle.agents.values()],
         **_parts_wire(bundle, openapi),
         "values": [asdict(outlet) for outlet in outlets(bundle)],
         "landlock": landlock_version(),
@@ -137,11 +140,12 @@ def _tool_wire(tool: Tool, bundle: Bundle) -> dict[str, Any]:
     }
 
 
-def _agent_wire(agent: Agent, bundle: Bundle) -> dict[str, Any]:
+def _agent_wire(agent: Agent, bundle: Bundle, used: Used) -> dict[str, Any]:
     return {
         "name": agent.name,
         "description": agent.description,
         "file": agent.entry,
+        "models": list(used.models[agent.name]),
         "tools": list(DEFAULT_TOOLS if agent.tools is None else agent.tools),
         "subagents": list(agent.subagents),
         "stores": dict(agent.stores),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from inbox_app.cli_text import moment, table, visible
@@ -18,13 +18,14 @@ WIDTH: Final = 100
 
 def lines(
     bundle: Bundle,
+    models: Mapping[str, Sequence[str]],
     needed: Sequence[str],
     agreed: Agreement | None,
     hints: Sequence[str],
     problems: Sequence[Problem],
 ) -> Iterator[str]:
-    """``needed``: what it has to be trusted for; ``agreed``: what it was trusted for; ``hints``: what this computer
-    cannot keep from handlers.
+    """``models``: those of each agent; ``needed``: what it has to be trusted for; ``agreed``: what it was trusted for;
+    ``hints``: what this computer cannot keep from handlers.
     """
     yield f"{visible(bundle.name)} {visible(bundle.version)}".rstrip() + f"  {bundle.root}"
     tools, agents = bundle.tools.values(), bundle.agents.values()
@@ -34,7 +35,8 @@ def lines(
         yield ""
         yield "With ctx.store and ctx.request, tools that are not durable reach every store and connection."
     for agent in agents:
-        yield from _lists(f"AGENT {visible(agent.name)}", _agent(agent, bundle))
+        named = " or ".join(models[agent.name]) or "none is named (see models.md)"
+        yield from _lists(f"AGENT {visible(agent.name)}", (("model", [named]), *_agent(agent, bundle)))
     yield from _table(["STORE", "KEY", "FIELDS", "REMOVABLE", "FOUND BY"], map(_store, bundle.stores.values()))
     yield from _table(["CONNECTION", "PROTOCOL", "GUARDED", "STATE"], map(_connection, bundle.connections.values()))
     yield from _values(bundle)

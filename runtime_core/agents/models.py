@@ -94,7 +94,7 @@ class Models:
         if spec.provider != SCRIPTED:
             return ProviderModel(spec, self._lines, self._secret)
         if spec.model not in scripts:
-            loaded = await asyncio.to_thread(_scripted, Path(spec.model))
+            loaded = await asyncio.to_thread(load_script, Path(spec.model))
             scripts.setdefault(spec.model, loaded)  # somebody may have been faster
         return scripts[spec.model]
 
@@ -104,7 +104,7 @@ def check_spec(spec: str, folder: Path) -> None:
     `ModelUnusable`."""
     found = _personal(spec, "--model", folder)
     if found.provider == SCRIPTED:
-        _scripted(Path(found.model))
+        load_script(Path(found.model))
 
 
 def absolute(spec: str, cwd: Path) -> str:
@@ -144,7 +144,8 @@ def _of_manifest(chosen: Mapping[str, Any], key: str, root: Path) -> Iterator[Mo
     raise ModelUnusable(f"amodal.json [{key}]: a model has at most {_FALLBACKS} fallbacks. Leave some out.")
 
 
-def _scripted(path: Path) -> ScriptedModel:
+def load_script(path: Path) -> ScriptedModel:
+    """Raises `ModelUnusable`."""
     from runtime_core.agents.scripted import ScriptedModel  # with pydantic: not before a model is wanted
 
     return ScriptedModel.load(path)

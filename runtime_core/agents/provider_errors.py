@@ -150,8 +150,7 @@ def _reason(error: ModelConnectionError) -> str:
     last = ""
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:
-            is_plain = isinstance(cause, ConnectionError) and cause.errno is not None
-            return os.strerror(cause.errno) if is_plain else cause.strerror
+            return os.strerror(cause.errno or 0) if isinstance(cause, ConnectionError) else cause.strerror
         last = _short(str(cause)) or last
         inner = (
             cast("BaseExceptionGroup[BaseException]", cause).exceptions if isinstance(cause, BaseExceptionGroup) else ()

@@ -95,8 +95,7 @@ class ProviderModel:
 
         name = self._spec.key
         key = self._secret(name) if name is not None else None
-        is_needed = self._spec.credentials is not None or self._spec.service.needs_key
-        if name is not None and key is None and is_needed:
+        if name is not None and key is None and self._spec.wants_key:
             raise missing_key(self._spec, name)
         return key
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Final, Literal
 from urllib.parse import SplitResult
 
@@ -39,7 +40,7 @@ def is_text(mime_type: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """``media``: types of files, beside text, that its models are shown; one that ends in / stands for all of its kind.
+    """``media``: types of files, beside text, that its models are shown; ``image/*`` stands for all of a kind.
     ``needs_key`` False: it answers without one.
     """
 
@@ -50,15 +51,13 @@ class Provider:
 
     def takes(self, mime_type: str) -> bool:
         """Of a bare type."""
-        return is_text(mime_type) or any(
-            mime_type == one or (one.endswith("/") and mime_type.startswith(one)) for one in self.media
-        )
+        return is_text(mime_type) or any(fnmatchcase(mime_type, kind) for kind in self.media)
 
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
     "anthropic": Provider("https://api.anthropic.com", "anthropic", (*_IMAGES, _PDF)),
     "openai": Provider("https://api.openai.com/v1", "responses", (*_IMAGES, _PDF)),
-    "google": Provider("https://generativelanguage.googleapis.com", "google", ("image/", "audio/", "video/", _PDF)),
+    "google": Provider("https://generativelanguage.googleapis.com", "google", ("image/*", "audio/*", "video/*", _PDF)),
     "cerebras": Provider("https://api.cerebras.ai/v1", media=()),
     "deepseek": Provider("https://api.deepseek.com", media=()),
     "fireworks": Provider("https://api.fireworks.ai/inference/v1"),
@@ -113,6 +112,11 @@ class ModelSpec:
         if self.base_url is not None and not self.is_personal:
             return None
         return f"{self.provider.upper()}_API_KEY"
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether it cannot be asked without a key."""
+        return self.credentials is not None or self.service.needs_key
 
 
 def read_spec(text: str, named_in: str) -> ModelSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from runtime_core.repo.servers import McpEntry, server_of
 
 MANIFEST: Final = "amodal.json"
 _SERVER_AT: Final = 2
+_TIER_AT: Final = 2
 _UNUSED: Final = ("embed", "platform", "proactive")
 """What another host of the repository may need and nothing here uses."""
 _NOT_YET: Final[Mapping[Key, str]] = {
@@ -34,10 +36,14 @@ _WITH_SECRETS: Final = ("mcp", "models", "platform", "proactive", "stores", "web
 
 class ModelChoice(Fields):
     model_config = ConfigDict(extra="allow", strict=True)
-    also = frozenset({"baseUrl", "credentials", "region"})
+    also = frozenset({"region"})
 
-    provider: str = Field(min_length=1, description='Name the provider, for example "scripted".')
+    provider: str = Field(min_length=1, description='Name the provider, for example "anthropic" or "scripted".')
     model: str = Field(min_length=1, description="Name the model; for the scripted provider, a file in the repository.")
+    base_url: str | None = Field(
+        None, alias="baseUrl", pattern="^(https?://|env:).", description="Write the address of its server, or env:NAME."
+    )
+    credentials: str | None = Field(None, pattern="^env:.", description='Name its key as "env:NAME", or leave it out.')
     fallback: ModelChoice | None = Field(None, description="Give another model as an object, or leave this out.")
 
 
@@ -132,6 +138,10 @@ def load_manifest(root: Path, report: Report, known: Known) -> Loaded | None:
     for key, reason in _NOT_YET.items():
         if _at(file.value, key):
             report.ignore(f"{MANIFEST} [{show_key(key)}]", f"not used: {reason}")
+    for key in _choices(file.value):
+        if _at(file.value, (*key, "region")) is not None:
+            reason = "providers are asked at their one address; give another one as baseUrl"
+            report.ignore(f"{MANIFEST} [{show_key((*key, 'region'))}]", f"not used: {reason}")
     return Loaded(filled, _servers(file, off))
 
 
@@ -208,7 +218,8 @@ def _optional_block(key: Key) -> Key | None:
     if key[0] in ("webTools", *_UNUSED):
         return key[:1]
     if key[0] == "models" and len(key) > 1:
-        return key[:2]
+        depth = len(list(itertools.takewhile("fallback".__eq__, key[_TIER_AT:])))
+        return key[: _TIER_AT + depth]
     if key[:2] == ("mcp", "servers") and len(key) > _SERVER_AT:
         return key[: _SERVER_AT + 1]
     return None
@@ -228,9 +239,18 @@ def _declared_servers(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _shown_names(manifest: Mapping[str, Any]) -> Iterator[Key]:
     yield from ((name,) for name in ("name", "version", "description", "basePrompt"))
+    for key in _choices(manifest):
+        yield from ((*key, name) for name in ("provider", "model"))
+
+
+def _choices(manifest: Mapping[str, Any]) -> Iterator[Key]:
+    """Where models are chosen: each tier, and the fallbacks of each."""
     models = manifest.get("models")
     for tier in list(cast("dict[str, Any]", models)) if isinstance(models, dict) else ():
-        yield from (("models", tier, name) for name in ("provider", "model"))
+        key: Key = ("models", tier)
+        while isinstance(_at(manifest, key), dict):
+            yield key
+            key = (*key, "fallback")
 
 
 def _at(value: Any, key: Key) -> Any:

@@ -82,6 +82,19 @@ def test_handlers_that_cannot_be_loaded(desk: Desk, tmp_path: Path) -> None:
     assert "async def handler" in by_file["amodal/tools/py_misbehave/handler.py"]
 
 
+def test_the_model_of_each_agent_is_told_and_what_it_lacks(desk: Desk, tmp_path: Path) -> None:
+    root = tmp_path / "code"
+    shutil.copytree(FIXTURES / "code", root)
+    manifest = json.loads((root / "amodal.json").read_text())
+    manifest["models"] = {"main": {"provider": "xai", "model": "grok"}}
+    (root / "amodal.json").write_text(json.dumps(manifest))
+    shown = desk("check", root)
+    assert shown.code == 0, shown.out + shown.err
+    assert "xai:grok" in shown.out
+    assert "warning: xai:grok (amodal.json [models.main]) cannot be asked: there is no XAI_API_KEY." in shown.out
+    assert {tuple(agent["models"]) for agent in desk("check", root, "--json").json["agents"]} == {("xai:grok",)}
+
+
 def test_definitions_in_code_are_described(desk: Desk) -> None:
     shown = desk("check", FIXTURES / "code")
     assert shown.code == 0, shown.out + shown.err

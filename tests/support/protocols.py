@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from runtime_core.agents.turns import Message, Reply, ToolCall
+from runtime_core.agents.turns import File, Message, Reply, ToolCall
 
 SIGNATURE = "c2lnbmVkIHRob3VnaHRz"
 _TOOL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_FILE = re.compile(r'File "(.*)" \(([^()]*)\):')
 _PIECE = 9
 
 
@@ -57,10 +58,25 @@ def _check_tool(name: str, schema: Any) -> None:
     _check(isinstance(schema, dict) and schema.get("type") == "object", f"tools: the schema of {name} is no object")
 
 
+def _texts(content: Any) -> Sequence[str]:
+    return [content] if isinstance(content, str) else [part["text"] for part in content if "text" in part]
+
+
 def _text_of(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in content if part.get("type") in ("text", "input_text"))
+    return "\n".join(_texts(content))
+
+
+def _said(texts: Sequence[str]) -> Message:
+    """What a person said; the texts that introduce files stand for these."""
+    plain: list[str] = []
+    files: list[File] = []
+    for text in texts:
+        found = _FILE.match(text)
+        if found is None:
+            plain.append(text)
+        elif ": left out" not in text[found.end() - 1 :][:10]:
+            files.append(File(found[1], found[2], ""))
+    return Message("user", "\n".join(plain), files=files)
 
 
 def _arguments(call: ToolCall) -> str:
@@ -94,7 +110,7 @@ class AnthropicMessages:
                 waiting = {part["id"]: ToolCall(part["name"], json.dumps(part["input"]), part["id"]) for part in calls}
                 told.append(Message("assistant", "\n".join(texts), tuple(waiting.values())))
             elif texts or not answered:
-                told.append(Message("user", "\n".join(texts)))
+                told.append(_said(texts))
         return Asked(_text_of(system), told)
 
     def reply(self, reply: Reply, number: int, model: str, thinking: str) -> Iterator[bytes]:
@@ -148,7 +164,8 @@ class OpenAIChat:
         prompt, told = "", list[Message]()
         waiting: dict[str, ToolCall] = {}
         for message in body["messages"]:
-            role, text = message["role"], _text_of(message.get("content") or "")
+            role, content = message["role"], message.get("content") or ""
+            text = _text_of(content)
             if role == "tool":
                 _check(message["tool_call_id"] in waiting, "messages with role 'tool' must follow their tool_calls")
                 told.append(Message("tool", text, call=waiting.pop(message["tool_call_id"])))
@@ -165,7 +182,7 @@ class OpenAIChat:
                 _check(len(waiting) == len(calls), "tool_calls: ids must be unique")
                 told.append(Message("assistant", text, tuple(waiting.values())))
             else:
-                told.append(Message("user", text))
+                told.append(_said(_texts(content)))
         _check(not waiting, f"An assistant message with 'tool_calls' must be followed by results: {set(waiting)}")
         return Asked(prompt, told)
 
@@ -222,10 +239,8 @@ class OpenAIResponses(OpenAIChat):
             elif kind == "message":
                 _check(not waiting, f"No tool output found for function calls {set(waiting)}")
                 role = "assistant" if item["role"] == "assistant" else "user"
-                content = item["content"]
-                texts = content if isinstance(content, str) else [part for part in content if "text" in part]
-                text = texts if isinstance(texts, str) else "\n".join(part["text"] for part in texts)
-                told.append(Message(role, text))
+                texts = _texts(item["content"])
+                told.append(_said(texts) if role == "user" else Message("assistant", "\n".join(texts)))
         _check(not waiting, f"No tool output found for function calls {set(waiting)}")
         return Asked(body.get("instructions") or "", told)
 
@@ -310,7 +325,7 @@ class GoogleStream:
             if content["role"] == "model":
                 told.append(Message("assistant", "\n".join(texts), tuple(waiting)))
             elif texts or not answers:
-                told.append(Message("user", "\n".join(texts)))
+                told.append(_said(texts))
         system = body.get("systemInstruction", {"parts": []})
         return Asked("\n".join(part["text"] for part in system["parts"]), told)
 

@@ -159,6 +159,14 @@ def test_files_are_parts_of_the_message(protocol: str, at: At) -> None:
         assert words in sent
 
 
+@pytest.mark.parametrize("protocol", ALL)
+def test_a_script_sees_files_through_a_provider_as_it_would_alone(protocol: str, at: At) -> None:
+    script = {"match": r"\[file: photo\.png, image/png\]", "text": "I see {{files}}."}
+    with provider_server([script]) as far:
+        files = [file("photo.png", "image/png"), file("sound.zip", "application/zip")]
+        assert ask(at(far, protocol), a_turn(files=files)).text == "I see photo.png."
+
+
 @pytest.mark.parametrize(("protocol", "takes"), [("anthropic", True), ("google", True), ("openai", False)])
 def test_who_is_shown_a_pdf(protocol: str, takes: bool, at: At) -> None:
     async def asked(model: Model) -> bool:
