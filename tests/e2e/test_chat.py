@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import select
+import subprocess
+import sys
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -192,3 +197,52 @@ def test_a_turn_ends_when_nobody_reads_on(desk: Desk) -> None:
     (session,) = desk("chat", "--list", "--json").json["sessions"]
     (turn,) = desk("chat", "--show", session["id"], "--json").json["turns"]
     assert turn["end"]["reason"] in ("user_abort", "interrupted")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo terminals")
+def test_on_a_terminal_a_question_is_answered_right_there(desk: Desk) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    with closing(Terminal(ours)) as terminal:
+        process = subprocess.Popen(
+            desk.words("chat", SUPPORT),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            env=desk.environment(),
+            cwd=desk.home,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        try:
+            terminal.type_after("you> ", "Yes, send it")
+            terminal.type_after("answer (empty: later)> ", "{not json")
+            terminal.type_after("answer (empty: later)> ", "porto")
+            assert "POR-7731" in terminal.type_after("you> ", "\x04")
+            _, err = process.communicate(timeout=45)
+        finally:
+            process.kill()
+    assert process.returncode == 0, err.decode()
+    assert b"VALUE is not JSON" in err
+    assert desk("list", "--json").json["approvals"] == []
+
+
+class Terminal:
+    """The person's side of a pseudo terminal."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._shown = ""
+
+    def type_after(self, prompt: str, line: str) -> str:
+        """Wait for a prompt and answer it; what was shown before it."""
+        while prompt not in self._shown:
+            assert select.select([self._descriptor], [], [], 45)[0], f"no {prompt!r} after: {self._shown}"
+            self._shown += os.read(self._descriptor, 4096).decode()
+        shown, _, self._shown = self._shown.partition(prompt)
+        os.write(self._descriptor, line.encode() + (b"" if line == "\x04" else b"\n"))
+        return shown
+
+    def close(self) -> None:
+        os.close(self._descriptor)
