@@ -60,7 +60,7 @@ class TalkRequest:
 class Talk:
     """What one turn is served with. ``agent`` has the whole system prompt; ``tools`` is the `AgentTools` of its model.
 
-    ``model`` raises `ModelUnusable` and gives None where none is named. ``spans`` holds what is to be stored (`take`).
+    ``model`` raises `ModelUnusable` and gives None where none is named. ``spans`` are to be closed with the turn.
     """
 
     agent: Agent
