@@ -187,11 +187,13 @@ def test_what_retention_took_and_what_is_odd_about_a_run_is_said() -> None:
         "ann",
         pruned_at=3.0,
         warnings=("large\u202e", "many"),
+        raw={"usage": {"input_tokens": 4010, "output_tokens": 12, "total_tokens": 4022}},
     )
     lines = list(cli_text.run_lines(RunDetail(run, (), (), ()), tree=False))
     (pruned,) = (line for line in lines if line.startswith("pruned "))
     assert pruned.endswith("calls, questions and answers are gone, the run and its result stay")
     assert [line for line in lines if line.startswith("warning ")] == ["warning   large<U+202E>", "warning   many"]
+    assert "tokens    4,022 (4,010 read, 12 written)" in lines
 
 
 def test_the_way_to_answer_repeats_the_model_of_the_run() -> None:
