@@ -43,6 +43,9 @@ class CallPart(Part):
         return self._call
 
     def show_call(self, call: ChatCall, now: float, *, opened: bool) -> None:
+        is_over = call.ended_at is not None
+        if call is self._call and opened == self._opened and is_over and self.accessibleName():
+            return
         self._call, self._now, self._opened = call, now, opened
         spoken = call_words.spoken(call, now, opened=opened)
         if spoken != self.accessibleName():

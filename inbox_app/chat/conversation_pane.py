@@ -111,22 +111,29 @@ class _TitleField(LineField):
     def __init__(self, theme: Theme, session_id: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._session_id = session_id
+        self._is_over = False
         self.setFont(theme.font("body"))
         self.setAccessibleName(self.tr("Title of the conversation"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
-            self.done.emit(self._session_id, self.text())
+            self._end(take=True)
         elif event.key() == Qt.Key.Key_Escape:
-            self.left.emit()
+            self._end(take=False)
         else:
             super().keyPressEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        if event.reason() == Qt.FocusReason.PopupFocusReason:
+        if event.reason() != Qt.FocusReason.PopupFocusReason:
+            self._end(take=self.isModified())
+
+    def _end(self, *, take: bool) -> None:
+        """Only once: the field loses the focus when it goes."""
+        if self._is_over:
             return
-        if self.isModified():
+        self._is_over = True
+        if take:
             self.done.emit(self._session_id, self.text())
         else:
             self.left.emit()

@@ -73,8 +73,6 @@ class LongProse(QWidget):
 class AskedPart(Part):
     """What the person said, with the names of the files that went with it."""
 
-    gap = 24
-
     def __init__(self, theme: Theme, log: TurnLog, now: float, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         said = LongProse(theme, self.tr("You said"), "text", self)

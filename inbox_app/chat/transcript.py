@@ -339,7 +339,7 @@ class Transcript(QAbstractScrollArea):
         for row in rows:
             row.setFocusPolicy(Qt.FocusPolicy.StrongFocus if row is self._stop else Qt.FocusPolicy.ClickFocus)
         stops = [stop for part in parts for stop in part.tab_stops() if stop.focusPolicy() != Qt.FocusPolicy.NoFocus]
-        for before, after in pairwise([*stops, self._new_below]):
+        for before, after in pairwise([self._new_below, *stops]):
             QWidget.setTabOrder(before, after)
 
     @Slot(QWidget, QWidget)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 from PySide6.QtCore import QRect, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -36,7 +36,10 @@ from inbox_app.state.chats import TOP, TurnLog, Words, chosen_by
 from inbox_app.state.drafts import Draft
 from inbox_app.state.outbox import Sending
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import SPACE_4
+from inbox_app.theme.tokens import SPACE_6
+
+APART: Final = 8
+"""The least room between two parts of different kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +119,11 @@ class TurnView(QWidget):
         """Arrange the parts in this width; the height that takes."""
         y = 0
         step = self._theme.px(INDENT)
+        before: Part | None = None
         for part in self._order:
-            if y:
-                y += self._theme.px(part.gap)
+            if before is not None:
+                y += self._theme.px(part.gap if type(part) is type(before) else max(part.gap, APART))
+            before = part
             left = part.level * step
             height = part.height_for(max(width - left, step))
             rect = QRect(left, y, width - left, height)
@@ -127,7 +132,7 @@ class TurnView(QWidget):
             if part.isHidden():
                 part.show()
             y += height
-        return y + self._theme.px(SPACE_4)
+        return y + self._theme.px(SPACE_6)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Guides along the calls that others are within."""
@@ -135,6 +140,8 @@ class TurnView(QWidget):
         color, step, half = self._theme.color("line"), self._theme.px(INDENT), self._theme.px(INDENT) // 2 + 3
         following = [*((part.y(), part.level) for part in self._order[1:]), (0, 0)]
         for part, (next_y, next_level) in zip(self._order, following, strict=True):
+            if (next_y < event.rect().top() and next_y) or part.y() > event.rect().bottom():
+                continue
             for level in range(part.level):
                 until = next_y if level < next_level else part.geometry().bottom() + 1
                 line = self._mirrored(QRect(level * step + half - 1, part.y(), 1, until - part.y()), self.width())

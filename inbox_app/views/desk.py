@@ -366,10 +366,11 @@ class Desk(QObject):
 
     @Slot(str)
     def _on_go_to_pause(self, pause_id: str) -> None:
-        if self._window.view != "inbox":
+        comes_back = self._window.view != "inbox"
+        if comes_back:
             self._window.show_view("inbox")
-        if self._inbox.select(pause_id) and self._reading.pause_id != pause_id:
-            self._show_pause(pause_id)
+        if self._inbox.select(pause_id) and (comes_back or self._reading.pause_id != pause_id):
+            self._show_pause(pause_id)  # also with what was prepared for it elsewhere meanwhile
 
     @Slot(str)
     def _on_go_to_run(self, run_id: str) -> None:

@@ -1,0 +1,346 @@
+"""Talking to an agent in the window: what is said, shown, stopped, kept and given back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QAbstractButton
+
+from inbox_app.chat import files
+from inbox_app.chat.call_part import CallPart
+from inbox_app.chat.choice_part import ChoicePart
+from inbox_app.gateway.base import GatewayError
+from inbox_app.gateway.catalog import Repository
+from inbox_app.gateway.chats import ChatTurn, Choice, ChoiceOption, Ended, Note, Reasoning, Shown, Text, Tokens
+from inbox_app.state.memory import Memory
+from inbox_app.widgets.data_table import DataTable
+from inbox_app.widgets.dialogs import ConfirmDialog
+from inbox_app.widgets.file_chip import FileChip
+from inbox_app.widgets.option_row import OptionRow
+from inbox_app.widgets.prose import Prose
+from tests.gui.chat.conftest import Chat, Open
+from tests.support.builders import NOW
+from tests.support.chat_scenes import call
+from tests.support.fake_chats import FakeChats, conversation, session, support_desk
+
+
+def turn(number: int, asked: str, *items: object, end: str = "model_stop") -> ChatTurn:
+    return ChatTurn(number, asked, NOW - 100 + number, items=items, end=end)  # pyright: ignore[reportArgumentType]
+
+
+def two() -> FakeChats:
+    return FakeChats(
+        conversation(session(1, "First"), turn(1, "Hello", Text("Good day."))),
+        conversation(session(2, "Second"), turn(1, "Bonjour", Text("Salut."))),
+    )
+
+
+def test_what_is_said_is_shown_piece_by_piece_and_listed(chat: Open) -> None:
+    it = chat()
+    it.say("Where is p_77?")
+    it.chats.tell(Text("It is "), Text("late."))
+    it.wait(lambda: it.said == ["Where is p_77?", "It is late."])
+    assert it.button("Stop").isEnabled()
+    it.chats.tell(Text(" Sorry."), Ended("model_stop", Tokens(300, 12)))
+    it.wait(lambda: it.said[-1] == "It is late. Sorry.")
+    it.wait(lambda: "300 tokens in, 12 out" in it.words)
+    assert it.composer.text == ""
+    it.wait(lambda: it.scene.current == "chat_new_1")
+    it.say("And p_78?")
+    assert [asked.session_id for asked in it.chats.asked] == [None, "chat_new_1"]
+
+
+def test_calls_nest_change_in_place_and_open_to_their_values(chat: Open) -> None:
+    it = chat()
+    it.say("Go")
+    it.chats.tell(
+        call("1", name="review", label="Reviewing", state="running", seconds=None),
+        call("2", "1", name="lookup", parameters={"id": "p_77"}, state="running", seconds=None),
+        call("9", "unknown", name="stray"),
+    )
+    it.wait(lambda: [row.split(",")[0] for row in it.rows] == ["Reviewing", "lookup", "stray"])
+    assert it.row("2").x() > it.row("1").x() == it.row("9").x()
+    it.chats.tell(call("2", "1", name="lookup", parameters={"id": "p_77"}, state="failed", error="No such parcel"))
+    it.wait(lambda: it.rows[1].startswith("lookup, failed"))
+    it.row("2").setFocus()
+    it.scene.press(Qt.Key.Key_Return)
+    it.wait(lambda: "No such parcel" in it.said)
+    assert "Parameters" in it.words
+    it.scene.press(Qt.Key.Key_Left)
+    it.wait(lambda: "No such parcel" not in it.said)
+    it.scene.press(Qt.Key.Key_Left)
+    assert it.focused() is it.row("1")
+
+
+def test_the_arrow_keys_go_through_calls_and_turns_and_back_to_what_is_written(chat: Open) -> None:
+    chats = FakeChats(conversation(session(1), turn(1, "a", call("1"), call("2", "1")), turn(2, "b", call("3"))))
+    it = chat(chats)
+    it.open()
+    it.composer.take_keys()
+    seen: list[str] = []
+    for _ in range(3):
+        it.scene.press(Qt.Key.Key_Up)
+        row = it.focused()
+        assert isinstance(row, CallPart)
+        seen.append(row.call.id)
+    assert seen == ["3", "2", "1"]
+    for _ in range(3):
+        it.scene.press(Qt.Key.Key_Down)
+    assert it.composer.has_focus
+    it.scene.press(Qt.Key.Key_Tab, modifier=Qt.KeyboardModifier.ShiftModifier)
+    assert it.focused() is it.row("3")
+
+
+def test_while_the_agent_is_at_work_nothing_is_sent_and_it_can_be_stopped(chat: Open) -> None:
+    it = chat()
+    it.say("Long work")
+    it.chats.tell(call("1", state="running", seconds=None))
+    it.wait(lambda: bool(it.rows))
+    it.write("more")
+    it.enter()
+    assert len(it.chats.asked) == 1
+    assert any("at work" in word for word in it.words)
+    assert it.composer.text == "more"
+    it.scene.press(Qt.Key.Key_Period, modifier=Qt.KeyboardModifier.ControlModifier)
+    it.wait(lambda: it.chats.aborted == ["chat_new_1"])
+    it.wait(lambda: "Stopped by you" in it.words)
+    assert it.rows[0].startswith("1, stopped")
+    it.enter()
+    it.wait(lambda: [asked.message for asked in it.chats.asked] == ["Long work", "more"])
+
+
+def test_a_message_that_is_not_taken_comes_back(chat: Open) -> None:
+    it = chat()
+    it.chats.refuse = GatewayError("VALIDATION_ERROR", "Too much.")
+    it.write("Precious words")
+    it.enter()
+    it.wait(lambda: it.composer.text == "Precious words")
+    assert "Too much." in it.words
+    assert it.transcript.logs == []
+    it.chats.refuse = None
+    it.enter()
+    it.wait(lambda: [asked.message for asked in it.chats.asked] == ["Precious words"])
+
+
+def test_a_turn_that_breaks_keeps_what_was_said_and_says_why(chat: Open) -> None:
+    it = chat()
+    it.say("Hello")
+    it.chats.tell(Text("Good"), Note("No key is stored.", error=True), Ended("error"))
+    it.wait(lambda: it.said == ["Hello", "Good", "No key is stored."])
+    assert not any("Ended by an error" in word for word in it.words)
+
+
+def test_every_conversation_keeps_its_own_draft_also_after_a_restart(chat: Open) -> None:
+    memory = Memory(None)
+    it = chat(two(), memory=memory)
+    it.open(1)
+    it.write("for the first")
+    it.open(2)
+    assert it.composer.text == ""
+    it.write("for the second")
+    it.open(1)
+    assert it.composer.text == "for the first"
+    again = chat(two(), memory=memory)
+    again.open(2)
+    assert again.composer.text == "for the second"
+
+
+def test_a_conversation_goes_on_while_another_one_is_read(chat: Open) -> None:
+    it = chat(two())
+    it.open(1)
+    it.say("Work")
+    it.open(2)
+    it.wait(lambda: it.said == ["Bonjour", "Salut."])
+    assert it.button("Send") is not None
+    it.chats.tell(Text("Done."))
+    it.open(1)
+    it.wait(lambda: it.said[-1] == "Done.")
+    assert it.button("Stop").isEnabled()
+
+
+def test_shift_enter_breaks_the_line_and_ctrl_enter_sends(chat: Open) -> None:
+    it = chat()
+    it.write("one")
+    it.enter(Qt.KeyboardModifier.ShiftModifier)
+    it.scene.press("two")
+    assert it.composer.text == "one\ntwo"
+    it.enter(Qt.KeyboardModifier.ControlModifier)
+    it.wait(lambda: [asked.message for asked in it.chats.asked] == ["one\ntwo"])
+
+
+def test_nothing_is_sent_of_blanks(chat: Open) -> None:
+    it = chat()
+    it.write("   ")
+    it.enter()
+    assert not it.button("Send").isEnabled()
+    assert it.transcript.logs == []
+
+
+def test_files_are_named_can_be_taken_out_and_go_along(
+    chat: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_BYTES", 100)
+    it = chat()
+    for name, size in (("a.txt", 60), ("b.txt", 30), ("large.bin", 50)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    it.composer.add_paths([str(tmp_path / name) for name in ("a.txt", "b.txt", "large.bin", "missing")])
+    chips = lambda: [chip for chip in it.composer.findChildren(FileChip) if chip.isVisible()]  # noqa: E731
+    it.wait(lambda: [chip.accessibleName() for chip in chips()] == ["a.txt 60 B", "b.txt 30 B"])
+    it.wait(lambda: "missing is not a file." in it.words)
+    remove = next(one for one in it.composer.findChildren(QAbstractButton) if one.accessibleName() == "Remove a.txt")
+    remove.click()
+    assert [chip.accessibleName() for chip in chips()] == ["b.txt 30 B"]
+    it.say("Look")
+    sent = it.chats.asked[0].files
+    assert [(file.filename, file.mime_type, len(file.data)) for file in sent] == [("b.txt", "text/plain", 30)]
+    assert it.composer.files == ()
+
+
+def test_pictures_are_pasted_and_files_dropped_as_files(chat: Open, tmp_path: Path) -> None:
+    it = chat()
+    image = QImage(4, 4, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.red)
+    data = QMimeData()
+    data.setImageData(image)
+    it.field.insertFromMimeData(data)
+    assert [file.filename for file in it.composer.files] == ["pasted-1.png"]
+    (tmp_path / "note.md").write_text("hi")
+    dropped = QMimeData()
+    dropped.setUrls([QUrl.fromLocalFile(str(tmp_path / "note.md"))])
+    it.field.insertFromMimeData(dropped)
+    it.wait(lambda: [file.filename for file in it.composer.files] == ["pasted-1.png", "note.md"])
+    assert it.composer.text == ""
+
+
+def test_one_of_several_is_said_by_a_press_and_read_only_afterwards(chat: Open) -> None:
+    options = [ChoiceOption("kettle", "Kettle"), ChoiceOption({"id": 7}, "Toaster")]
+    it = chat(FakeChats(conversation(session(1), turn(1, "Hi", Choice("q", "Which order?", options)))))
+    it.open()
+    part = it.transcript.findChild(ChoicePart)
+    assert isinstance(part, ChoicePart)
+    rows = part.findChildren(OptionRow)
+    it.qtbot.mouseClick(rows[1], Qt.MouseButton.LeftButton)
+    it.wait(lambda: [asked.message for asked in it.chats.asked] == ['{"id": 7}'])
+    assert [(row.isVisible(), row.isChecked()) for row in rows] == [(False, False), (True, True)]
+    it.qtbot.mouseClick(rows[1], Qt.MouseButton.LeftButton)
+    it.chats.tell(Ended("model_stop"))
+    it.wait(lambda: not it.button("Send").isEnabled())
+    assert len(it.chats.asked) == 1
+
+
+def test_several_are_ticked_and_said_by_continue(chat: Open) -> None:
+    options = [ChoiceOption(name, name.title()) for name in ("one", "two", "three")]
+    it = chat(FakeChats(conversation(session(1), turn(1, "Hi", Choice("q", "Which?", options, multi=True)))))
+    it.open()
+    part = it.transcript.findChild(ChoicePart)
+    assert isinstance(part, ChoicePart)
+    rows = part.findChildren(OptionRow)
+    assert not it.button("Continue").isEnabled()
+    for at in (2, 1, 0, 1):
+        it.qtbot.mouseClick(rows[at], Qt.MouseButton.LeftButton)
+    it.button("Continue").click()
+    it.wait(lambda: [asked.message for asked in it.chats.asked] == ["one, three"])
+
+
+def test_data_is_shown_as_a_table_or_by_its_fields(chat: Open) -> None:
+    rows = [{"id": 3544790567247868102, "name": "a\u200b"}, {"id": 2, "more": None}]
+    it = chat(FakeChats(conversation(session(1), turn(1, "Hi", Shown("Orders", rows), Shown("Card", {"a": 1})))))
+    it.open()
+    table = it.transcript.findChild(DataTable)
+    assert isinstance(table, DataTable)
+    model = table.model()
+    cells = [[model.index(row, column).data() for column in range(3)] for row in range(2)]
+    assert cells == [["3544790567247868102", "a⟨U+200B⟩", ""], ["2", "", "null"]]
+    assert "Card" in it.words
+
+
+def test_thoughts_are_folded_and_opened_by_key(chat: Open) -> None:
+    it = chat(FakeChats(conversation(session(1), turn(1, "Hi", Reasoning("I wonder."), Text("Yes.")))))
+    it.open()
+    assert it.said == ["Hi", "Yes."]
+    it.composer.take_keys()
+    it.scene.press(Qt.Key.Key_Up, Qt.Key.Key_Right)
+    it.wait(lambda: it.said == ["Hi", "I wonder.", "Yes."])
+
+
+def test_calls_that_are_nobodys_business_are_shown_on_request(chat: Open) -> None:
+    it = chat(FakeChats(conversation(session(1), turn(1, "Hi", call("1", internal=True), call("2")))))
+    it.open()
+    it.wait(lambda: len(it.rows) == 1)
+    it.scene.desk.act("chat.calls")
+    it.wait(lambda: len(it.rows) == 2)
+
+
+def test_a_conversation_is_renamed_in_place_and_deleted_after_asking(chat: Open) -> None:
+    it = chat(two())
+    it.open(1)
+    it.scene.window.list_pane.table.setFocus()
+    it.scene.press(Qt.Key.Key_F2)
+    it.scene.press("Better")
+    it.scene.press(Qt.Key.Key_Return)
+    it.wait(lambda: it.chats.renamed == [("chat_1", "Better")])
+    it.wait(lambda: "Better" in it.words)
+    it.scene.press(Qt.Key.Key_Delete)
+    dialog = it.scene.window.findChild(ConfirmDialog)
+    assert isinstance(dialog, ConfirmDialog)
+    assert it.chats.deleted == []
+    it.button("Delete").click()
+    it.wait(lambda: it.chats.deleted == ["chat_1"])
+    it.wait(lambda: it.scene.window.list_pane.table.model().rowCount() == 1)
+    assert it.said != ["Hello", "Good day."]
+
+
+@pytest.mark.parametrize(
+    ("repositories", "says"),
+    [
+        ([], "No repository is open"),
+        ([support_desk(model="")], "Default has no model. Set models.main in its amodal.json, or in the settings."),
+    ],
+)
+def test_where_nothing_can_be_said_it_says_why(chat: Open, repositories: list[Repository], says: str) -> None:
+    it = chat(repositories=repositories)
+    it.wait(lambda: says in it.words)
+    assert not it.composer.isVisible() or not it.button("Send").isEnabled()
+
+
+def test_one_chooses_whom_to_talk_to(chat: Open) -> None:
+    memory = Memory(None)
+    it = chat(repositories=[support_desk("default", "returns")], memory=memory)
+    row = next(one for one in it.scene.window.findChildren(OptionRow) if one.accessibleName() == "Returns")
+    it.qtbot.mouseClick(row, Qt.MouseButton.LeftButton)
+    it.say("Hello")
+    assert it.chats.asked[0].agent == "returns"
+    again = chat(repositories=[support_desk("default", "returns")], memory=memory)
+    again.say("Hello")
+    assert again.chats.asked[0].agent == "returns"
+
+
+def test_of_a_long_conversation_only_what_is_near_is_made_and_the_readers_place_is_kept(chat: Open) -> None:
+    turns = [turn(number, f"Question {number}", Text("Words. " * 60)) for number in range(1, 401)]
+    it = chat(FakeChats(conversation(session(1), *turns)))
+    it.open()
+    it.wait(lambda: "Question 400" in it.said)
+    assert len(it.transcript.viewport().children()) < 40
+    bar = it.transcript.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    it.wait(lambda: "Question 400" not in it.said)
+    it.say("One more")
+    it.wait(lambda: "One more" in it.said)
+    bar.setValue(bar.maximum() // 2)
+    it.wait(lambda: "One more" not in it.said)
+    before = places(it)
+    it.chats.tell(Text("An answer below. " * 50))
+    it.wait(lambda: it.button("New below").isVisible())
+    assert places(it) == before
+    it.button("New below").click()
+    it.wait(lambda: any(text.startswith("An answer below.") for text in it.said))
+    assert it.transcript.is_at_end
+
+
+def places(it: Chat) -> dict[str, int]:
+    """Where the questions of the conversation are on the screen."""
+    found = [prose for prose in it.transcript.findChildren(Prose) if prose.isVisible() and prose.text.startswith("Q")]
+    return {prose.text: prose.mapTo(it.transcript, prose.rect().topLeft()).y() for prose in found}
