@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction, QKeySequence
 
-from inbox_app.commands import answering, building, navigating, runs
+from inbox_app.commands import answering, building, chatting, navigating, runs
 from inbox_app.commands.base import Command, Desk
 
-COMMANDS: Sequence[Command] = (*navigating.COMMANDS, *answering.COMMANDS, *runs.COMMANDS, *building.COMMANDS)
+COMMANDS: Sequence[Command] = (
+    *navigating.COMMANDS,
+    *answering.COMMANDS,
+    *runs.COMMANDS,
+    *chatting.COMMANDS,
+    *building.COMMANDS,
+)
 
 
 class CommandAction(QAction):
