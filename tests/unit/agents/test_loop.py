@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runtime_core.agents.loop import (
     Bounds,
@@ -379,3 +381,45 @@ def test_what_a_chat_says_is_told_as_a_whole_and_piece_by_piece() -> None:
     assert ear.messages == messages[1:]
     assert len(ear.messages[1].text) > 30_000
     assert ear.usage == Usage(3, 4)
+
+
+CALLS = st.lists(st.sampled_from(["read", "write", "unknown", "stop_execution"]), max_size=4)
+
+
+@given(
+    rounds=st.lists(st.tuples(CALLS, st.integers(0, 50)), max_size=8),
+    fails=st.booleans(),
+    turns=st.integers(1, 6),
+    limit=st.none() | st.integers(1, 8),
+    tokens=st.none() | st.integers(0, 120),
+)
+def test_whatever_a_model_does_each_call_has_one_result_and_the_end_has_its_reason(
+    rounds: list[tuple[list[str], int]], fails: bool, turns: int, limit: int | None, tokens: int | None
+) -> None:
+    class Mixed(Tools):
+        async def call(self, name: str, args: JsonText) -> JsonText:
+            self.calls.append((name, args))
+            if name == "stop_execution":
+                return STOPPED
+            if fails:
+                raise RuntimeError("broken")
+            return f'{{"call":{len(self.calls)}}}'
+
+    replies = [says("x", *names, usage={"input_tokens": used}) for names, used in rounds]
+    model, tools = script(*replies, says("Done.")), Mixed(names=("read", "write", "stop_execution"))
+    ending, messages = chat(model, tools, Bounds(turns, limit, tokens))
+    asked, answered = list[ToolCall](), list[ToolCall | None]()
+    for message in messages[1:]:
+        if message.role == "assistant":
+            assert len(answered) == len(asked)
+        asked += message.tool_calls
+        answered += [message.call] if message.role == "tool" else []
+    assert answered == asked
+    assert len(model.turns) <= turns
+    assert (ending.kind == "answered") is (ending.reason == "")
+    assert limit is None or len(tools.calls) <= limit
+    if ending.kind == "budget_exceeded":
+        assert tokens is not None
+        assert sum(used for _, used in rounds[: len(model.turns)]) >= tokens
+    if ending.kind == "stopped":
+        assert tools.calls[-1][0] == "stop_execution"

@@ -153,6 +153,22 @@ def test_what_a_conversation_starts_and_asks_has_it_as_parent(repo: Repo, tmp_pa
     play(story())
 
 
+def test_a_call_that_nobody_allows_in_time_is_denied_and_the_turn_goes_on(repo: Repo, tmp_path: Path) -> None:
+    repo.agent("default", tools=["guarded"])
+    code = "{ id: 'guarded', exposure: { kind: 'requires-confirmation' }, base: {}, handle: async () => 1 }"
+    repo.file("amodal/tools/guarded/tool.ts", f"export default {code};\n")
+    model = repo.script(calls("guarded"), {"text": "{{last_tool_result}}"})
+
+    async def story() -> None:
+        settings = Settings(confirmations=Confirmations(wait_s=0.3))
+        async with talking(repo, tmp_path / "data", model, settings=settings) as talker:
+            events = await talker.say("Go.")
+            assert talker.text(events) == "Tool call denied by user: nobody answered within 0.3 s."
+            assert of_type(events, "done")[0]["reason"] == "model_stop"
+
+    play(story())
+
+
 @pytest.mark.parametrize(("source", "present"), [("chat", True), ("automation", False)])
 def test_hooks_and_predicates_know_for_whom_an_agent_works(
     repo: Repo, tmp_path: Path, source: Any, present: bool
