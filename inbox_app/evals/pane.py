@@ -1,0 +1,42 @@
+"""The list of the evals of all opened repositories."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QWidget
+
+from inbox_app.theme.theme import Theme
+from inbox_app.widgets.list_pane import ListPane
+
+
+class EvalsPane(ListPane):
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.name_all(self.tr("Evals"), self.tr("Evals of the opened repositories"))
+        self.show_loading()
+
+    def show_loading(self) -> None:
+        self.show_count("")
+        self.empty.show_text("circle-check", self.tr("Reading the evals"), "")
+        self.show_footer("")
+        self.show_table(False)
+
+    def show_problem(self, text: str) -> None:
+        self.empty.show_text(
+            "triangle-alert", self.tr("The evals could not be read"), text, self.tr("Try again"), "failed"
+        )
+        self.show_table(False)
+
+    def show_evals(self, total: int, passed: int, running: int) -> None:
+        count = self.tr("{0} of {1} passed").format(passed, total) if total else ""
+        if running:
+            count = self.tr("{0} to go, {1}").format(running, count)
+        self.show_count(count)
+        if not total:
+            self.empty.show_text(
+                "circle-check",
+                self.tr("No eval is there"),
+                self.tr("An eval is a file evals/NAME.md of a repository: what to ask, and what has to hold then."),
+                self.tr("Look again"),
+            )
+        self.show_footer(self.tr("J and K move, Enter opens, ? shows all keys"))
+        self.show_table(total > 0)

@@ -1,0 +1,261 @@
+"""Evals as a section of the window: lists them, carries them out, and shows how they went."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QObject, Slot
+
+from inbox_app.evals.page import EvalPage
+from inbox_app.evals.pane import EvalsPane
+from inbox_app.evals.tables import EvalRow, EvalTable
+from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.gateway.evals import EvalEnded, EvalEvent, EvalInfo, EvalResult, EvalRun, EvalStarted
+from inbox_app.section import Surroundings, Verb
+from inbox_app.widgets.hidden_text import reveal
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from inbox_app.gateway.evals import EvalGateway
+
+
+class EvalsSection(QObject):
+    """Implements `Section`. One suite is carried out at a time."""
+
+    def __init__(self, around: Surroundings) -> None:
+        super().__init__(around.window)
+        self._around = around
+        self._infos: list[EvalInfo] = []
+        self._running: list[str] = []
+        self._now = ""
+        self._refusal = ""
+        self._task: asyncio.Task[None] | None = None
+        self._reading = False
+        self._wanted = ""
+        self._pane = EvalsPane(around.theme)
+        self._page = EvalPage(around.theme, around.clock)
+        self._table = EvalTable(self, around.clock)
+        self._pane.table.setModel(self._table)
+        self._pane.selected.connect(self._on_selected)
+        self._pane.empty.followed.connect(self._read)
+        self._page.run_wanted.connect(self._run_one)
+        self._page.run_all_wanted.connect(self._run_all)
+        self._page.stop_wanted.connect(self._stop)
+        self._page.result_chosen.connect(self._on_result_chosen)
+
+    @property
+    def list_pane(self) -> EvalsPane:
+        return self._pane
+
+    @property
+    def page(self) -> EvalPage:
+        return self._page
+
+    @property
+    def answering(self) -> None:
+        return None
+
+    @property
+    def verbs(self) -> Mapping[str, Verb]:
+        return {
+            "evals.run": Verb(self._run_one, self._can_run_one),
+            "evals.run_all": Verb(self._run_all, self._can_run_all),
+            "evals.stop": Verb(self._stop, self._is_busy),
+        }
+
+    def shown(self) -> None:
+        self._read()
+
+    def take(self, batch: Batch) -> None:
+        if batch.reset and self._pane.isVisible():
+            self._read()
+
+    def enter(self) -> None:
+        self._page.enter()
+
+    def leave(self) -> bool:
+        return False
+
+    def open(self, name: str) -> None:
+        self._wanted = name
+        self._select()
+
+    def close(self) -> None:
+        self._stop()
+
+    # Reading
+
+    @Slot()
+    def _read(self) -> None:
+        if not self._reading:
+            self._reading = True
+            self._around.spawn(self._list(), "evals")
+
+    async def _list(self) -> None:
+        try:
+            gateway = self._gateway
+            if gateway is None:
+                return
+            found = await gateway.evals()
+        except GatewayError as error:
+            if not self._infos:
+                self._pane.show_problem(error.message)
+            return
+        finally:
+            self._reading = False
+        self._infos = list(found)
+        self._put()
+
+    def _put(self) -> None:
+        self._table.put(self._infos, frozenset(self._running))
+        passed = sum(info.last is not None and info.last.passed for info in self._infos)
+        self._pane.show_evals(len(self._infos), passed, len(self._running))
+        self._select()
+        current = self._current
+        if current is None:
+            self._page.show_nothing()
+        else:
+            self._page.show_eval(current)
+        self._show_acting()
+
+    def _select(self) -> None:
+        row = self._table.find(self._wanted) if self._wanted else None
+        if row is not None:
+            self._wanted = ""
+            self._pane.table.select_row(row)
+        elif self._pane.current_id is None:
+            first = next((at for at, one in enumerate(self._table.rows) if isinstance(one, EvalRow)), None)
+            if first is not None:
+                self._pane.table.select_row(first)
+
+    @Slot(str)
+    def _on_selected(self, eval_id: str) -> None:
+        current = self._current
+        if current is None:
+            return
+        self._page.show_eval(current)
+        self._show_acting()
+        self._around.spawn(self._read_results(current), "results of an eval")
+
+    async def _read_results(self, info: EvalInfo) -> None:
+        gateway = self._gateway
+        if gateway is None:
+            return
+        try:
+            found = await gateway.results(info.repository, info.name)
+        except GatewayError as error:
+            self._refusal = error.message
+            self._show_acting()
+            return
+        if info.id == self._page.eval_id:
+            self._page.show_results(found)
+            if found:
+                self._page.select_result(found[0])
+
+    @Slot(str)
+    def _on_result_chosen(self, result_id: str) -> None:
+        row = self._page.results.find(result_id)
+        if row is not None:
+            self._page.show_result(self._page.results.row(row))
+
+    # Doing
+
+    def _is_busy(self) -> bool:
+        return self._task is not None
+
+    def _can_run_one(self) -> bool:
+        return self._current is not None and self._gateway is not None and not self._is_busy()
+
+    def _can_run_all(self) -> bool:
+        return bool(self._infos) and self._gateway is not None and not self._is_busy()
+
+    @Slot()
+    def _run_one(self) -> None:
+        current = self._current
+        if current is not None and self._can_run_one():
+            self._begin([current])
+
+    @Slot()
+    def _run_all(self) -> None:
+        if self._can_run_all():
+            self._begin(self._infos)
+
+    @Slot()
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _begin(self, infos: Sequence[EvalInfo]) -> None:
+        self._running = [info.id for info in infos]
+        self._refusal = ""
+        suites: dict[str, list[str]] = {}
+        for info in infos:
+            suites.setdefault(info.repository, []).append(info.name)
+        asked = [EvalRun(repository, names) for repository, names in suites.items()]
+        self._task = cast("asyncio.Task[None]", self._around.spawn(self._run(asked), "run evals"))
+        self._put()
+
+    async def _run(self, asked: Sequence[EvalRun]) -> None:
+        try:
+            for one in asked:
+                await self._suite(one)
+        except GatewayError as error:
+            self._refusal = error.message
+        finally:
+            self._task, self._running, self._now = None, [], ""
+            self._put()
+
+    async def _suite(self, asked: EvalRun) -> None:
+        gateway = self._gateway
+        if gateway is None:
+            return
+        events = cast("AsyncGenerator[EvalEvent]", gateway.run(asked))
+        async with aclosing(events) as told:
+            async for event in told:
+                self._hear(asked.repository, event)
+
+    def _hear(self, repository: str, event: EvalEvent) -> None:
+        match event:
+            case EvalStarted(_, title):
+                self._now = title
+                self._show_acting()
+            case EvalEnded(name, _, result):
+                self._take_result(repository, name, result)
+
+    def _take_result(self, repository: str, name: str, result: EvalResult) -> None:
+        ended = next((one for one in self._infos if (one.repository, one.name) == (repository, name)), None)
+        if ended is None:
+            return
+        self._running = [one for one in self._running if one != ended.id]
+        after = replace(ended, last=result)
+        self._infos = [after if one.id == ended.id else one for one in self._infos]
+        self._put()
+        if after.id == self._page.eval_id:
+            self._page.show_result(result)
+            self._around.spawn(self._read_results(after), "results of an eval")
+
+    def _show_acting(self) -> None:
+        current = self._current
+        busy = ""
+        if self._is_busy():
+            left = len(self._running)
+            busy = self.tr("Running {0}").format(reveal(self._now)) if self._now else self.tr("Starting")
+            if left > 1:
+                busy = self.tr("{0} · {1} to go").format(busy, left)
+        self._page.show_acting(can_run=current is not None, busy=busy, refusal=self._refusal)
+        self._around.changed()
+
+    @property
+    def _gateway(self) -> EvalGateway | None:
+        gateway = self._around.gateway()
+        return gateway.evals if gateway is not None else None
+
+    @property
+    def _current(self) -> EvalInfo | None:
+        found = self._pane.current_id
+        return self._table.get(found) if found is not None else None
