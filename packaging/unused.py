@@ -37,7 +37,14 @@ SWITCHES = [
     "_*_task",
 ]
 # Modules that spell out what a file or a message may hold, read yet or not.
-SHAPES = ("inbox_app/gateway/base.py", "runtime_core/wire/", "runtime_core/repo/", "runtime_core/hosts/base.py")
+SHAPES = (
+    "inbox_app/gateway/base.py",
+    "runtime_core/agents/scripted.py",
+    "runtime_core/agents/turns.py",
+    "runtime_core/hosts/base.py",
+    "runtime_core/repo/",
+    "runtime_core/wire/",
+)
 
 
 def unused() -> list[str]:

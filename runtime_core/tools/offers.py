@@ -15,6 +15,7 @@ from runtime_core.repo.builtins import (
 )
 from runtime_core.repo.bundle import Agent, Bundle
 from runtime_core.tools.base import Toolbox
+from runtime_core.tools.knowledge import NAME as LOAD_KNOWLEDGE
 
 
 def offered(agent: Agent, bundle: Bundle, toolbox: Toolbox) -> list[str]:
@@ -37,6 +38,8 @@ def _granted(agent: Agent, bundle: Bundle, toolbox: Toolbox) -> Iterator[str]:
     for name, mode in agent.stores.items():
         if name in bundle.stores:
             yield from store_tools(bundle.stores[name], mode)
+    if any(name in bundle.skills for name in agent.skills):
+        yield LOAD_KNOWLEDGE
     if agent.subagents:
         yield "call_subagent"
     if agent.connections:

@@ -282,7 +282,7 @@ def test_the_prompt_of_an_agent_that_talks_says_what_there_is_beside_its_own(rep
 
 def test_a_skill_is_loaded_by_the_agent_that_has_it_alone(repo: Repo, tmp_path: Path) -> None:
     repo.file("skills/refunds/SKILL.md", "# Skill: Refunds\n\nHow to refund.\n")
-    repo.agent("default", tools=["load_knowledge"], skills=["refunds"])
+    repo.agent("default", skills=["refunds"])
     repo.agent("other", tools=["load_knowledge"])
     load = {"tool_calls": [{"name": "load_knowledge", "args": {"name": "refunds"}}]}
     model = repo.script(load, {"text": "ok"}, load, {"text": "ok"})
