@@ -13,6 +13,7 @@ from runtime_core.engine.gate import Order
 from runtime_core.hosts.base import NoteKind
 from runtime_core.repo.bundle import Bundle
 from runtime_core.tools.chat import CALL_SUBAGENT, STOP
+from runtime_core.tools.knowledge import NAME as LOAD_KNOWLEDGE
 from runtime_core.wire.chats import ChatCall
 from runtime_core.wire.json import JsonValue, dumps, loads
 from runtime_core.wire.runs import SlotPath, Span, parent_slot
@@ -48,6 +49,7 @@ class TurnCalls:
         self._calls[span.slot] = call
         if call.state not in _OPEN and span.slot not in self._ended:  # a handler that runs again makes its calls again
             self._ended.add(span.slot)
+            self._tell_skill(call)
             self._tell(self._specialist_end(call))
             self._tell(result_event(call))
         self.record.put(call)
@@ -143,6 +145,14 @@ class TurnCalls:
             self._tell(_specialist(self._id(call.slot), own, kind, **ended))
         above = self._agent_at(parent_slot(call.slot))
         return None if above is None else self._row_of(call, above, "tool_call_end", **ended)
+
+    def _tell_skill(self, call: ChatCall) -> None:
+        """The agent has read a skill."""
+        if call.name != LOAD_KNOWLEDGE or failure_of(call) is not None:
+            return
+        for asked in given_to(call.kind, call.name, call.input).values():
+            if asked in self.bundle.skills and asked not in self.bundle.knowledge:
+                self._tell(event("skill_activated", skill_name=asked, skill=asked))
 
     def _row_of(self, call: ChatCall, agent: str, kind: str, **more: Any) -> Event:
         above, name = self._id(parent_slot(call.slot)), shown_name(call)

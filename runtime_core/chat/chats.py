@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -13,7 +13,7 @@ from runtime_core.agents.turns import File, Message
 from runtime_core.chat.events import Event, event
 from runtime_core.chat.history import item_of, messages_of, turns_of
 from runtime_core.chat.record import TurnRecord
-from runtime_core.chat.transcript import body_of, messages
+from runtime_core.chat.transcript import body_of, ended_run, messages, waiting_run
 from runtime_core.chat.turn import INTERRUPTED, USER_ABORT, LiveTurn, Said
 from runtime_core.engine.attachments import check_attachments
 from runtime_core.engine.engine import Engine
@@ -27,9 +27,12 @@ from runtime_core.repo.bundle import Agent, Bundle, BundleError
 from runtime_core.wire.chats import ChatRow
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonText, dumps, loads
+from runtime_core.wire.runs import FINISHED
 from runtime_core.wire.settings import Settings
 
 DEFAULT_AGENT: Final = "default"
+LISTED: Final[Sequence[Source]] = ("chat", "automation")
+"""Who speaks in the conversations that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +103,11 @@ class Chats:
         await turn.stop(USER_ABORT)
         return True
 
-    async def history(self, limit: int = 100, cursor: str | None = None, source: str = "chat") -> dict[str, Any]:
-        """``{"sessions", "total", "next_cursor"}``, those of ``source``, the one that was used last first."""
-        page = await self._journal.chats(source, limit, cursor)
+    async def history(
+        self, limit: int = 100, cursor: str | None = None, sources: Sequence[Source] = LISTED
+    ) -> dict[str, Any]:
+        """``{"sessions", "total", "next_cursor"}``, those of ``sources``, the one that was used last first."""
+        page = await self._journal.chats(sources, limit, cursor)
         first = await self._journal.first_words([row.id for row in page.items if not row.title])
         items = [item_of(row, first.get(row.id), busy=row.id in self._live) for row in page.items]
         return {"sessions": items, "total": page.total, "next_cursor": page.next_cursor}
@@ -154,6 +159,8 @@ class Chats:
         check_value("message", dumps(request.message), self._settings.limits)
         if request.context is not None:
             check_value("context", request.context, self._settings.limits)
+            if not isinstance(loads(request.context), dict):
+                raise RuntimeFault("VALIDATION_ERROR", "context: give a JSON object.", key="context")
         if request.attachments is not None:
             check_attachments(request.attachments, durable=False)
         if request.max_session_tokens is not None and request.max_session_tokens < 1:
@@ -201,7 +208,7 @@ class Chats:
     async def _begun(self, request: ChatRequest, row: ChatRow, bundle: Bundle, agent: Agent) -> LiveTurn:
         """The turn, after what was said is kept."""
         number = await self._journal.last_chat_turn(row.id) + 1
-        before = messages(await self._journal.chat_entries(row.id))
+        before = await self._settled(messages(await self._journal.chat_entries(row.id)))
         files = _files(request.attachments)
         record = TurnRecord(self._journal, row, number)
         record.add("user", body_of(Message("user", request.message, files=files)))
@@ -227,6 +234,16 @@ class Chats:
             attachments=request.attachments,
         )
         return LiveTurn(self._engine, talk, said, record)
+
+    async def _settled(self, said: Sequence[Message]) -> Sequence[Message]:
+        """What was said before, with what came of the runs that still waited then: the agent has to know."""
+        known: list[Message] = []
+        for message in said:
+            run_id = waiting_run(message)
+            run = await self._journal.run(run_id) if run_id is not None else None
+            is_over = run is not None and run.status in FINISHED
+            known.append(replace(message, text=ended_run(run)) if run is not None and is_over else message)
+        return known
 
     async def _bundle_of(self, row: ChatRow) -> Bundle | None:
         try:

@@ -7,7 +7,8 @@ from typing import Any, Final, cast
 
 from runtime_core.agents.turns import File, Message, Model, ToolCall
 from runtime_core.wire.chats import ChatEntry
-from runtime_core.wire.json import JsonText, dumps, loads
+from runtime_core.wire.json import JsonText, JsonValue, dumps, loads
+from runtime_core.wire.runs import RunRow
 
 UNFINISHED: Final = "The turn ended before this call had a result. Whether it was made is not known."
 _WITHHELD: Final = "[This answer was withheld.]"
@@ -66,6 +67,26 @@ def for_model(said: Sequence[Message], model: Model) -> tuple[list[Message], lis
     """
     lacking = [file for file in (said[-1].files if said else ()) if not model.takes(file.mime_type)]
     return [_taken(message, model) for message in said], lacking
+
+
+def waiting_run(message: Message) -> str | None:
+    """The durable run that the result of a call was about, as it did not end within its turn (contract 7.4)."""
+    if message.role != "tool" or not message.text.startswith('{"durable":true'):
+        return None
+    match loads(message.text):
+        case {"durable": True, "session_id": str(run_id)}:
+            return run_id
+        case _:
+            return None
+
+
+def ended_run(run: RunRow) -> JsonText:
+    """What a model is told of a run in later turns, when it has ended."""
+    told: dict[str, JsonValue] = {"durable": True, "status": run.status, "session_id": run.id}
+    if run.status == "completed":
+        return dumps({**told, "result": loads(run.result) if run.result is not None else None})
+    error = loads(run.error) if run.error is not None else None
+    return dumps({**told, "error": error.get("message") if isinstance(error, dict) else None})
 
 
 def _taken(message: Message, model: Model) -> Message:

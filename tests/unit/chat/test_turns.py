@@ -171,6 +171,50 @@ def test_a_durable_trigger_waits_until_its_run_asks(tmp_path: Path) -> None:
     play(story())
 
 
+@pytest.mark.parametrize("answer", ["north", None])
+def test_the_agent_knows_later_what_became_of_a_run(tmp_path: Path, answer: str | None) -> None:
+    repo = desk(
+        tmp_path / "desk",
+        calls("dock", match="^go"),
+        {"match": "awaiting_operator", "text": "I ask."},
+        {"match": "^and", "text": "{{last_tool_result}}", "repeat": True},
+    )
+    repo.agent("default", tools=["dock"])
+    repo.durable("dock", py="return (await ctx.request_input('Which dock?'))['value']")
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data") as talker:
+            (ended,) = of_type(await talker.say("go"), "tool_call_result")
+            run_id = ended["durable_session_id"]
+            assert json.loads(Talker.text(await talker.say("and now?")))["status"] == "awaiting_operator"
+            if answer is not None:
+                await talker.desk.answer(run_id, answer)
+            else:
+                await talker.runtime.cancel(run_id, who="ann")
+            known = json.loads(Talker.text(await talker.say("and now?")))
+            assert known["session_id"] == run_id
+            if answer is not None:
+                assert (known["status"], known["result"]) == ("completed", "north")
+            else:
+                assert known["status"] == "cancelled"
+                assert "ann" in known["error"]
+
+    play(story())
+
+
+def test_a_skill_that_is_read_is_told(tmp_path: Path) -> None:
+    repo = desk(tmp_path / "desk", calls("load_knowledge", document="late-parcels"), {"text": "I know how."})
+    repo.agent("default", tools=["load_knowledge"], skills=["late-parcels"])
+    repo.file("skills/late-parcels/SKILL.md", "---\nname: late-parcels\ndescription: What to do.\n---\nWait.")
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data") as talker:
+            (told,) = of_type(await talker.say("go"), "skill_activated")
+            assert told["skill_name"] == "late-parcels"
+
+    play(story())
+
+
 @pytest.mark.parametrize("point", ["preInput", "preOutput"])
 def test_a_hook_keeps_what_is_said_from_the_other_side(tmp_path: Path, point: str) -> None:
     repo = desk(tmp_path / "desk", {"match": "^hello", "text": "The code is 4711."}, {"text": "Fine.", "repeat": True})
@@ -377,6 +421,7 @@ def test_a_repository_may_require_a_scope(tmp_path: Path) -> None:
         {"attachments": '[{"filename":"a"}]'},
         {"agent": "nobody"},
         {"max_session_tokens": 0},
+        {"context": "[1]"},
         {"root": None},
     ],
 )
