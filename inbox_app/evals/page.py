@@ -54,7 +54,7 @@ class EvalPage(NeutralFrame):
         self._scroll.setWidget(inner)
         self._title = MarkedLabel("", theme, "title", parent=inner)
         self._facts = MarkedLabel("", theme, "meta", "muted", inner)
-        self.run = ActionButton(theme, self.tr("Run"), "outline", parent=inner, icon_name="skip-forward")
+        self.run = ActionButton(theme, self.tr("Run"), "outline", parent=inner)
         self.run_all = ActionButton(theme, self.tr("Run all"), "outline", parent=inner)
         self.stop = ActionButton(theme, self.tr("Stop"), "outline", parent=inner, icon_name="circle-stop")
         self._busy = PlainLabel("", theme, "body", "muted", inner, elide=True)

@@ -31,8 +31,9 @@ class EvalsSection(QObject):
         super().__init__(around.window)
         self._around = around
         self._infos: list[EvalInfo] = []
-        self._running: list[str] = []
+        self._left: list[str] = []
         self._now = ""
+        self._now_title = ""
         self._refusal = ""
         self._task: asyncio.Task[None] | None = None
         self._reading = False
@@ -112,9 +113,9 @@ class EvalsSection(QObject):
         self._put()
 
     def _put(self) -> None:
-        self._table.put(self._infos, frozenset(self._running))
+        self._table.put(self._infos, {one: "running" if one == self._now else "waits" for one in self._left})
         passed = sum(info.last is not None and info.last.passed for info in self._infos)
-        self._pane.show_evals(len(self._infos), passed, len(self._running))
+        self._pane.show_evals(len(self._infos), passed, len(self._left))
         self._select()
         current = self._current
         if current is None:
@@ -191,7 +192,7 @@ class EvalsSection(QObject):
             self._task.cancel()
 
     def _begin(self, infos: Sequence[EvalInfo]) -> None:
-        self._running = [info.id for info in infos]
+        self._left = [info.id for info in infos]
         self._refusal = ""
         suites: dict[str, list[str]] = {}
         for info in infos:
@@ -207,7 +208,7 @@ class EvalsSection(QObject):
         except GatewayError as error:
             self._refusal = error.message
         finally:
-            self._task, self._running, self._now = None, [], ""
+            self._task, self._left, self._now, self._now_title = None, [], "", ""
             self._put()
 
     async def _suite(self, asked: EvalRun) -> None:
@@ -221,9 +222,9 @@ class EvalsSection(QObject):
 
     def _hear(self, repository: str, event: EvalEvent) -> None:
         match event:
-            case EvalStarted(_, title):
-                self._now = title
-                self._show_acting()
+            case EvalStarted(name, title):
+                self._now, self._now_title = f"{repository}\n{name}", title
+                self._put()
             case EvalEnded(name, _, result):
                 self._take_result(repository, name, result)
 
@@ -231,7 +232,7 @@ class EvalsSection(QObject):
         ended = next((one for one in self._infos if (one.repository, one.name) == (repository, name)), None)
         if ended is None:
             return
-        self._running = [one for one in self._running if one != ended.id]
+        self._left = [one for one in self._left if one != ended.id]
         after = replace(ended, last=result)
         self._infos = [after if one.id == ended.id else one for one in self._infos]
         self._put()
@@ -243,10 +244,10 @@ class EvalsSection(QObject):
         current = self._current
         busy = ""
         if self._is_busy():
-            left = len(self._running)
-            busy = self.tr("Running {0}").format(reveal(self._now)) if self._now else self.tr("Starting")
+            left = len(self._left)
+            busy = self.tr("Running {0}").format(reveal(self._now_title)) if self._now else self.tr("Starting")
             if left > 1:
-                busy = self.tr("{0} · {1} to go").format(busy, left)
+                busy = self.tr("{0} to go · {1}").format(left, busy)
         self._page.show_acting(can_run=current is not None, busy=busy, refusal=self._refusal)
         self._around.changed()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import TypeAlias
 
 from PySide6.QtCore import QCoreApplication, QObject
@@ -22,7 +23,7 @@ from inbox_app.widgets.row_delegate import HeadLook, RowLook
 @dataclass(frozen=True, slots=True)
 class EvalRow:
     info: EvalInfo
-    is_running: bool = False
+    stage: words.Stage = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,14 @@ class EvalTable(RowTable[Row]):
         super().__init__(parent)
         self._clock = clock
 
-    def put(self, infos: Sequence[EvalInfo], running: Set[str] = frozenset()) -> None:
-        """``running``: the ids of those that are being carried out, or wait for it."""
+    def put(self, infos: Sequence[EvalInfo], going: Mapping[str, words.Stage] = MappingProxyType({})) -> None:
+        """``going``: the ids of those that are being carried out, or wait for it."""
         after: list[Row] = []
         for repository in dict.fromkeys(info.repository for info in infos):
             some = [info for info in infos if info.repository == repository]
             passed = sum(info.last is not None and info.last.passed for info in some)
             after.append(RepositoryHead(repository, len(some), passed))
-            after += (EvalRow(info, info.id in running) for info in some)
+            after += (EvalRow(info, going.get(info.id, "")) for info in some)
         self.apply(edits_between(self._rows, after, _key, _same, frozenset()))
 
     def get(self, row_id: str) -> EvalInfo | None:
@@ -65,8 +66,8 @@ class EvalTable(RowTable[Row]):
             told = QCoreApplication.translate("evals", "{0} of {1} passed").format(row.passed, row.total)
             return HeadLook(reveal(PurePath(row.repository).name), told)
         info, last = row.info, row.info.last
-        icon, icon_role = words.mark(info, is_running=row.is_running)
-        word, word_role = words.state(info, is_running=row.is_running)
+        icon, icon_role = words.mark(info, row.stage)
+        word, word_role = words.state(info, row.stage)
         return RowLook(
             icon=icon,
             icon_role=icon_role,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from PySide6.QtCore import QCoreApplication, QLocale
 
 from inbox_app.gateway import values
@@ -12,9 +14,13 @@ from inbox_app.widgets.hidden_text import reveal
 MOST_PARAMETERS, MOST_RESULT = 120, 200
 
 
-def mark(info: EvalInfo, *, is_running: bool) -> tuple[str, Role]:
-    if is_running:
-        return "circle-dashed", "due"
+Stage: TypeAlias = Literal["", "waits", "running"]
+"""Whether it is being carried out, or its turn comes later."""
+
+
+def mark(info: EvalInfo, stage: Stage) -> tuple[str, Role]:
+    if stage:
+        return "circle-dashed", "due" if stage == "running" else "muted"
     if info.problem:
         return "triangle-alert", "failed"
     return result_mark(info.last) if info.last is not None else ("circle", "muted")
@@ -30,10 +36,12 @@ def verdict_mark(verdict: EvalVerdict) -> tuple[str, Role]:
     return ("circle-check", "answered") if verdict.passed else ("circle-x", "failed")
 
 
-def state(info: EvalInfo, *, is_running: bool) -> tuple[str, Role]:
+def state(info: EvalInfo, stage: Stage) -> tuple[str, Role]:
     translate = QCoreApplication.translate
-    if is_running:
+    if stage == "running":
         return translate("evals", "Running"), "due"
+    if stage == "waits":
+        return translate("evals", "Its turn comes"), "muted"
     if info.problem:
         return translate("evals", "Cannot be used"), "failed"
     if info.last is None:

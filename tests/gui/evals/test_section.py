@@ -136,6 +136,7 @@ def test_run_all_takes_every_repository_and_can_be_stopped(shown: Open, qtbot: Q
     it.scene.desk.act("evals.run_all")
     qtbot.waitUntil(lambda: it.fake.asked == [EvalRun(DESK, ["review", "reply"])])
     it.until("3 to go")
+    it.until_row("A review names its rule", "Its turn comes")
     assert not it.scene.desk.can("evals.run")
     it.fake.tell(None)
     qtbot.waitUntil(lambda: it.fake.asked[1:] == [EvalRun("/agents/other", ["a"])])
