@@ -95,13 +95,19 @@ def _lists(head: str, rows: Iterable[tuple[str, Sequence[str]]], between: str = 
             yield textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
 
 
+def _starts(tool: Tool) -> str:
+    ways = ["invoke"] if tool.invocable else []
+    ways += ["what is said"] if any(trigger.get("kind") == "regex" for trigger in tool.triggers) else []
+    return f"by {' or '.join(ways)}" if ways else "by code or `run`"
+
+
 def _tool(tool: Tool) -> list[str]:
     return [
         tool.name,
         "durable" if tool.durable else "inline",
         tool.language,
         "in code" if tool.layout == "code" else "by tool.json",
-        "by invoke" if tool.invocable else "by code or `run`",
+        _starts(tool),
         "no" if not tool.llm_callable else "yes" if tool.exposure == "open" else tool.exposure,
     ]
 
