@@ -173,7 +173,7 @@ class Builds:
             raise
         if follow and state == "running":
             state = "unknown"
-        failures = tuple(failures_of(log)) if state == "failed" else ()
+        failures = tuple(await asyncio.to_thread(failures_of, log)) if state == "failed" else ()
         build = replace(build, log=tuple(log), failures=failures)
         build = build if state == "running" else _ended(build, state)
         await self._journal.save_build(build)
