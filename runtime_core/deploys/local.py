@@ -112,7 +112,7 @@ class LocalBuild:
                 self._say("runs", f"{run.id} ({run.tool}, {run.shown_status}): {told}: {verdict.reason}", "warning")
         if not touched:
             self._say("runs", "No waiting run is touched.")
-        return touched
+        return tuple(touched)
 
     def _problem(self, stage: str, problem: Problem) -> None:
         is_error = problem.severity == "error"

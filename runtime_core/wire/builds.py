@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal, cast
 
 BuildKind = Literal["local", "platform"]
@@ -137,8 +137,10 @@ def build_of(columns: Sequence[Any], body: Mapping[str, Any]) -> Build:
 
 def _read(name: str, value: Any) -> Any:
     if name == "changes":
-        return Changes(**cast("dict[str, Any]", value))
-    make = {"touched": Touched, "failures": Failure, "log": Line}.get(name)
+        return Changes(**{kind: tuple(names) for kind, names in cast("dict[str, list[str]]", value).items()})
+    if name == "failures":
+        return tuple(replace(Failure(**one), lines=tuple(one["lines"])) for one in cast("list[dict[str, Any]]", value))
+    make = {"touched": Touched, "log": Line}.get(name)
     return value if make is None else tuple(make(**item) for item in cast("list[dict[str, Any]]", value))
 
 
