@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from PySide6.QtCore import QCoreApplication
 
@@ -11,6 +11,8 @@ from inbox_app.models.call_words import KIND_ICONS, State, duration
 from inbox_app.widgets.hidden_text import reveal
 
 MOST_LABEL: Final = 300
+CALL_SUBAGENT: Final = "call_subagent"
+"""What a call of a specialist is named (contract 7.3); who it is stands in its parameters."""
 
 translate = QCoreApplication.translate
 
@@ -30,8 +32,15 @@ def state_of(call: ChatCall) -> State:
 
 
 def title(call: ChatCall) -> str:
-    """Its label, or else its name; one line."""
-    return " ".join(reveal((call.label or call.name)[:MOST_LABEL]).split())
+    """Its label, or else its name, for a specialist the specialist's; one line."""
+    return " ".join(reveal((call.label or _name(call))[:MOST_LABEL]).split())
+
+
+def _name(call: ChatCall) -> str:
+    if call.name != CALL_SUBAGENT or not isinstance(call.parameters, dict):
+        return call.name
+    agent = cast("dict[str, object]", call.parameters).get("agent")
+    return agent if isinstance(agent, str) and agent else call.name
 
 
 def kind_icon(call: ChatCall) -> str:

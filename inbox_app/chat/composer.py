@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 from inbox_app.chat.files import FileError, picture, read_file, room_left, size_words
 from inbox_app.gateway.chats import ChatFile
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import SPACE_1, SPACE_2, SPACE_3, SPACE_6
+from inbox_app.theme.tokens import BUTTON_SEND, SPACE_1, SPACE_2, SPACE_3, SPACE_6
 from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.file_chip import FileChip
 from inbox_app.widgets.flow_box import FlowBox
@@ -63,7 +63,7 @@ class Composer(Surface):
         self._attach.setAccessibleName(self.tr("Attach files"))
         self._attach.setToolTip(self.tr("Attach files, {0} in all").format(size_words(room_left(()))))
         self._attach.clicked.connect(self.choose_files)
-        self._button = ActionButton(theme, self.tr("Send"), "filled", SEND_KEYS, self)
+        self._button = ActionButton(theme, self.tr("Send"), "outline", SEND_KEYS, self, height=BUTTON_SEND)
         self._button.clicked.connect(self._on_pressed)
         row = QHBoxLayout()
         row.setSpacing(theme.px(SPACE_2))

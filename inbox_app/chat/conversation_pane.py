@@ -57,10 +57,6 @@ class ConversationPane(ListPane):
             self.show_footer(self.tr("Ctrl+N new, F2 renames, Enter opens"))
         self.show_table(listed > 0)
 
-    @property
-    def is_renaming(self) -> bool:
-        return self._editor is not None
-
     def rename(self, session_id: str, title: str) -> None:
         """Let the title of the current row be written anew, in its place."""
         rect = self.table.visualRect(self.table.currentIndex())

@@ -79,7 +79,9 @@ class QuestionPart(Part):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._bar = DecisionBar(theme, self, clock=clocks.wall, steady_clock=clocks.steady, parent=self)
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(1, 1, 1, theme.px(SPACE_1))  # the bar has no round corners
+        self._column.setContentsMargins(
+            FOCUS_RING, FOCUS_RING, FOCUS_RING, theme.px(SPACE_1)
+        )  # the bar has no round corners
         self._column.setSpacing(0)
         self._column.addWidget(self._bar)
         self._connect()

@@ -39,6 +39,7 @@ class QuestionBody(QWidget):
         self._votes: VotesPart | None = None
         self._payload: Payload | None = None
         self._note: LineField | None = None
+        self._due: MarkedLabel | None = None
         side, top = theme.px(SPACE_6 - OUTSET), theme.px(SPACE_4)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(side, top, side, top)
@@ -76,6 +77,9 @@ class QuestionBody(QWidget):
             self._note.setFocus(reason)
 
     def set_closed(self, closed: bool) -> None:
+        self._icon.set_icon("circle-pause", "muted" if closed else "waiting")
+        if self._due is not None:
+            self._due.set_role("muted" if closed else "due")
         self.card.set_closed(closed)
         if self._note is not None:
             self._note.setReadOnly(closed)
@@ -92,15 +96,15 @@ class QuestionBody(QWidget):
     def _add_titles(self, pause: Pause, now: float) -> None:
         """Who asks and until when, the way to the inbox, the question."""
         theme = self._theme
-        icon = IconBox(theme, self, ICON)
-        icon.set_icon("circle-pause", "waiting")
+        self._icon = IconBox(theme, self, ICON)
+        self._icon.set_icon("circle-pause", "waiting")
         who = " ".join(reveal(pause.title).split()) or self.tr("{0} asks").format(short_label(pause.tool))
         link = ActionButton(theme, self.tr("Open in inbox"), "link", parent=self, height=LINE_HEIGHT["body"])
         link.setAccessibleDescription(self.tr("The same question in the inbox, with its payload, tree and history"))
         link.clicked.connect(self.open_wanted)
         head = QHBoxLayout()
         head.setSpacing(theme.px(SPACE_2))
-        head.addWidget(icon)
+        head.addWidget(self._icon)
         head.addWidget(PlainLabel(who, theme, "meta", "muted", self, elide=True), 1)
         head.addWidget(link)
         titles = QVBoxLayout()
@@ -111,7 +115,8 @@ class QuestionBody(QWidget):
         titles.addWidget(question)
         if pause.expires_at is not None:
             due = self.tr("Due {0}, then {1}").format(moment(pause.expires_at, now), then(pause.on_expire))
-            titles.addWidget(MarkedLabel(due, theme, "meta", "due", self))
+            self._due = MarkedLabel(due, theme, "meta", "due", self)
+            titles.addWidget(self._due)
         self._column.addLayout(titles)
         self.setAccessibleName(question.text()[:1000])
         self.setAccessibleDescription(who)

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from PySide6.QtCore import QObject, QTimer, Slot
-from PySide6.QtWidgets import QApplication, QWidget
 
 from inbox_app.chat.agent_choice import Partner, partners_of
 from inbox_app.chat.conversation_pane import ConversationPane
 from inbox_app.chat.conversation_table import title_of
 from inbox_app.chat.conversations import Conversations
 from inbox_app.chat.page import ChatPage
-from inbox_app.chat.question import Clocks, QuestionPart
+from inbox_app.chat.question import Clocks
+from inbox_app.chat.questions import Questions
 from inbox_app.chat.run_watch import RunWatch
 from inbox_app.chat.standing import why_closed, why_empty
 from inbox_app.chat.talk import Talk
@@ -31,7 +31,7 @@ PARTNER: Final = "chat.partner"
 
 
 class ChatSection(QObject):
-    def __init__(self, around: Surroundings, clocks: Clocks | None = None) -> None:
+    def __init__(self, around: Surroundings) -> None:
         super().__init__(around.window)
         self._around = around
         self._repositories: Sequence[Repository] | None = None
@@ -39,14 +39,13 @@ class ChatSection(QObject):
         self._partners: list[Partner] = []
         self._picked = 0
         self._talks: dict[str, Talk] = {}
-        self._was_answering: QuestionPart | None = None
         self._ticks = 0
         self._runs = RunWatch(around.gateway, around.spawn, around.questions, self)
-        clocks = clocks or Clocks(wall=around.clock)
-        sources = Sources(self._runs.of, around.drafts.get, around.outbox.get, clocks)
+        sources = Sources(self._runs.of, around.drafts.get, around.outbox.get, Clocks(around.clock))
         self._pane = ConversationPane(around.theme, around.window)
         self._page = ChatPage(around.theme, sources, around.spawn, around.window)
         self._list = Conversations(self._pane, self._chats, self._busy, around.spawn, around.clock, self)
+        self._questions = Questions(around, self._page.transcript, self)
         self._talk = self._begin()
         self._ticker = QTimer(self)
         self._ticker.setInterval(TICK_MS)
@@ -79,17 +78,12 @@ class ChatSection(QObject):
 
     @property
     def answering(self) -> Answering | None:
-        part: QObject | None = QApplication.focusWidget()
-        while part is not None and not isinstance(part, QuestionPart):
-            part = part.parent()
-        return part if part is not None and self._page.isAncestorOf(part) else None
+        return self._questions.answering
 
     def shown(self) -> None:
         self._list.load()
         self._load_catalog()
-        for part in self._page.transcript.questions:
-            part.show_draft(self._around.drafts.get(part.pause_id))
-        self._page.transcript.renew()
+        self._questions.renew()
 
     def take(self, batch: Batch) -> None:
         self._runs.take(batch)
@@ -102,8 +96,8 @@ class ChatSection(QObject):
             self._page.composer.take_keys()
 
     def leave(self) -> bool:
-        answering = self.answering
-        return isinstance(answering, QuestionPart) and answering.leave()
+        answering = self._questions.answering
+        return answering is not None and answering.leave()
 
     def open(self, name: str) -> None:
         self._list.select(name)
@@ -400,58 +394,9 @@ class ChatSection(QObject):
         self._take_partner()
         self._show_state()
 
-    # Questions
-
-    @Slot(object)
-    def _on_made_question(self, part: QuestionPart) -> None:
-        around = self._around
-        part.answer_requested.connect(around.sender.hold)
-        part.undo_requested.connect(around.sender.undo)
-        part.retry_requested.connect(around.sender.retry)
-        part.draft_changed.connect(self._on_draft_changed)
-        part.go_to_pause.connect(self._on_go_to_pause)
-        part.go_to_run.connect(self._on_run_wanted)
-        part.state_changed.connect(self._on_question_changed)
-
-    @Slot(object)
-    def _on_draft_changed(self, draft: object) -> None:
-        self._around.keep_draft(draft)  # pyright: ignore[reportArgumentType]
-
-    @Slot(str)
-    def _on_go_to_pause(self, pause_id: str) -> None:
-        """In the conversation if it is there, else in the inbox."""
-        sender = self.sender()
-        found = next((one for one in self._page.transcript.questions if one.pause_id == pause_id), None)
-        if found is not None and found is not sender:
-            found.enter()
-        else:
-            self._around.go_to_pause(pause_id)
-
-    @Slot(str)
-    def _on_run_wanted(self, run_id: str) -> None:
-        self._around.go_to_run(run_id)
-
     @Slot()
-    def _on_question_changed(self) -> None:
-        self._around.changed()
-
-    @Slot(str)
-    def _on_sending_changed(self, pause_id: str) -> None:
-        sending = self._around.outbox.get(pause_id)
-        for part in self._page.transcript.questions:
-            if part.pause_id == pause_id:
-                part.show_sending(sending)
-
-    @Slot(str)
-    def _on_run_changed(self, run_id: str) -> None:
+    def _on_run_changed(self) -> None:
         self._page.transcript.renew()
-
-    @Slot(QWidget, QWidget)
-    def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
-        answering = self.answering
-        if answering is not self._was_answering:
-            self._was_answering = answering if isinstance(answering, QuestionPart) else None
-            self._around.changed()
 
     @Slot()
     def _on_tick(self) -> None:
@@ -473,7 +418,7 @@ class ChatSection(QObject):
         self._page.composer.take_keys()
 
     def _connect(self) -> None:
-        page, around = self._page, self._around
+        page = self._page
         self._pane.new_wanted.connect(self.begin)
         self._pane.selected.connect(self._on_selected)
         self._list.changed.connect(self._on_list_changed)
@@ -485,12 +430,6 @@ class ChatSection(QObject):
         page.composer.left_above.connect(self._on_left_above)
         page.transcript.left_below.connect(self._on_left_below)
         page.transcript.said.connect(self._on_chosen)
-        page.transcript.made_question.connect(self._on_made_question)
-        page.transcript.run_wanted.connect(self._on_run_wanted)
         page.choice.chosen.connect(self._on_partner_chosen)
         page.empty.followed.connect(self._load_catalog)
         self._runs.changed.connect(self._on_run_changed)
-        around.sender.changed.connect(self._on_sending_changed)
-        app = QApplication.instance()
-        if isinstance(app, QApplication):
-            app.focusChanged.connect(self._on_focus_changed)

@@ -146,10 +146,6 @@ class Transcript(QAbstractScrollArea):
                     turn.height = self._guess(turn.log)
             self.renew()
 
-    @property
-    def shows_internal(self) -> bool:
-        return self._show_internal
-
     @Slot()
     def go_to_end(self) -> None:
         if self._new_below.hasFocus():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, cast
 
@@ -73,9 +73,12 @@ class Item:
 
 
 def outline(
-    log: TurnLog, unfolded: Unfolded, run_of: Callable[[str], RunKnown], *, show_internal: bool
+    log: TurnLog, unfolded: Unfolded, run_of: Callable[[str], RunKnown], *, show_internal: bool, kept: Set[str]
 ) -> Iterator[Item]:
-    """``run_of`` tells what is known of the run that a call became."""
+    """``run_of`` tells what is known of the run that a call became.
+
+    ``kept``: ids of questions whose card is there; an answered one keeps it, others are summed up.
+    """
     yield Item("asked", 0, Asked())
     left = MOST_ROWS
     hidden = 0
@@ -102,7 +105,7 @@ def outline(
             if call.id in unfolded.calls:
                 yield Item(f"v{call.id}", level + 1, Values(call))
             if known is not None:
-                stack.append((_of_run(call, known, level + 1), level + 1))
+                stack.append((_of_run(call, known, level + 1, kept), level + 1))
             if inside := log.branches.get(call.id):
                 stack.append((iter(tuple(inside)), level + 1))
     if hidden:
@@ -125,15 +128,15 @@ def as_run(call: ChatCall, known: RunKnown | None) -> ChatCall:
     return replace(call, state=state, result=run.result, error=error, ended_at=run.finished_at)
 
 
-def _of_run(call: ChatCall, known: RunKnown, level: int) -> Iterator[Item]:
+def _of_run(call: ChatCall, known: RunKnown, level: int, kept: Set[str]) -> Iterator[Item]:
     """The questions of a run, in the order they were asked."""
     decisions = known.detail.decisions if known.detail is not None else ()
     asked = {decision.pause_id: decision.asked_at for decision in decisions}
     asked |= {pause.id: pause.asked_at for pause in known.asked.values()}
     for pause_id in sorted(asked, key=lambda one: (asked[one], one)):
-        decision, pause = known.decision(pause_id), known.asked.get(pause_id)
-        if pause is not None:
-            question = Question(pause, pause_id in known.open, decision, known.following(pause_id))
+        decision, pause, is_open = known.decision(pause_id), known.asked.get(pause_id), pause_id in known.open
+        if pause is not None and (is_open or decision is None or pause_id in kept):
+            question = Question(pause, is_open, decision, known.following(pause_id))
             yield Item(f"q{pause_id}", level, question)
         elif decision is not None:
             yield Item(f"a{pause_id}", level, Answered(call.run_id or "", decision))

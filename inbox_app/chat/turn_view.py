@@ -99,7 +99,9 @@ class TurnView(QWidget):
     def show_log(self, *, show_internal: bool, next_said: str | None, ready: bool) -> None:
         """Show the turn as it is now. ``next_said``: what was said after it; ``ready``: something can be said."""
         self._show_internal, self._next_said, self._ready = show_internal, next_said, ready
-        items = list(outline(self._log, self._unfolded, self._sources.run_of, show_internal=show_internal))
+        kept = {part.pause_id for part in self.questions}
+        run_of = self._sources.run_of
+        items = list(outline(self._log, self._unfolded, run_of, show_internal=show_internal, kept=kept))
         parts: dict[str, Part] = {}
         for item in items:
             part = self._parts.get(item.key) or self._make(item)

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from inbox_app.chat.call_part import CallPart
 from inbox_app.chat.composer import Composer
-from inbox_app.chat.question import QuestionPart
+from inbox_app.chat.question import Clocks, QuestionPart
 from inbox_app.chat.section import ChatSection
 from inbox_app.chat.transcript import Transcript
 from inbox_app.gateway.base import Pause, RunDetail
@@ -19,7 +19,7 @@ from inbox_app.gateway.catalog import Repository
 from inbox_app.state.memory import Memory
 from inbox_app.widgets.prose import Prose
 from inbox_app.widgets.text_area import TextArea
-from tests.gui.test_window import Scene, Start, start, texts
+from tests.gui.test_window import Scene, Start, fast_clock, start, texts
 from tests.support.fake_chats import FakeCatalog, FakeChats, support_desk
 from tests.support.fake_gateway import FakeGateway
 
@@ -101,7 +101,12 @@ Open = Callable[..., Chat]
 
 
 @pytest.fixture
-def chat(start: Start, qtbot: QtBot) -> Open:
+def chat(start: Start, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Open:
+    def fast(wall: Callable[[], float]) -> Clocks:
+        return Clocks(wall, fast_clock)
+
+    monkeypatch.setattr("inbox_app.chat.section.Clocks", fast)
+
     def make(
         chats: FakeChats | None = None,
         *,

@@ -129,7 +129,7 @@ def test_answered_elsewhere_it_says_who_and_the_next_question_stands_below(chat:
     assert not part.is_answerable
     qtbot.waitUntil(lambda: [one.pause_id for one in it.questions] == [first.id, second.id])
     below = it.questions[1]
-    assert below.mapTo(it.transcript, below.rect().topLeft()).y() > part.mapTo(it.transcript, part.rect().topLeft()).y()
+    qtbot.waitUntil(lambda: below.y() > part.y() > 0)
     assert below.is_answerable
 
 
@@ -226,4 +226,5 @@ def test_what_is_being_answered_stays_where_it_is_while_the_agent_talks_on(chat:
     before = part.mapTo(it.transcript, part.rect().topLeft()).y()
     it.chats.tell(Text("Line.\n" * 60))
     qtbot.waitUntil(lambda: it.button("New below").isVisible())
+    qtbot.waitUntil(lambda: it.transcript.logs[-1].branches[""] != [])
     assert part.mapTo(it.transcript, part.rect().topLeft()).y() == before
