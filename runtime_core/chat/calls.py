@@ -64,9 +64,9 @@ class TurnCalls:
         call = self._id(at) if at else None
         name = self._calls[at].name if at in self._calls else ""
         match kind, value:
-            case "log", _:
+            case "log", _ if call is not None:
                 self._tell(event("tool_log", tool_name=name, message=_text(value), tool_id=call))
-            case "console", {"text": str(text)}:
+            case "console", {"text": str(text)} if call is not None:
                 self._tell(event("tool_log", tool_name=name, message=text, tool_id=call))
             case "reasoning", _:
                 self._keep(event("reasoning", text=_text(value), tool_id=call))

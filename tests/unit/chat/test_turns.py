@@ -309,6 +309,27 @@ def test_what_was_said_until_a_person_stops_it_is_kept(tmp_path: Path) -> None:
     play(story())
 
 
+def test_a_durable_run_goes_on_when_its_turn_is_stopped(tmp_path: Path) -> None:
+    repo = desk(tmp_path / "desk", calls("work", match="^go"), {"match": "^and", "text": "{{last_tool_result}}"})
+    repo.agent("default", tools=["work"])
+    repo.durable("work", py="return await ctx.call_tool('slow', {})", tools=("slow",))
+    repo.tool("slow", py="import asyncio\nawait asyncio.sleep(0.3)\nreturn 'done'")
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data") as talker:
+            await talker.runtime.recover()  # it advances whatever is there
+            run_id = ""
+            async for one in talker.events("go"):
+                if one["type"] == "tool_call_update":
+                    run_id = one["durable_session_id"]
+                    await talker.runtime.chats.stop(str(talker.session_id))
+            await talker.desk.until("run", session_id=run_id, status="completed")
+            assert (await talker.desk.detail(run_id))["run"]["result"] == "done"
+            assert "Whether it was made is not known" in Talker.text(await talker.say("and?"))
+
+    play(story())
+
+
 def test_a_runtime_that_closes_ends_its_turns_as_interrupted(tmp_path: Path) -> None:
     repo = desk(tmp_path / "desk", {"text": "Late.", "delay_ms": 60_000})
 
