@@ -283,8 +283,8 @@ class Journal(Protocol):
         """The conversation of a person with an agent in a scope that was used last."""
         ...
 
-    async def chats(self, source: str, limit: int, cursor: str | None) -> Page[ChatRow]:
-        """Those that ``source`` speaks in, the one used last first."""
+    async def chats(self, sources: Sequence[str], limit: int, cursor: str | None) -> Page[ChatRow]:
+        """Those that one of ``sources`` speaks in, the one used last first."""
         ...
 
     async def first_words(self, session_ids: Sequence[str]) -> Mapping[str, JsonText]:

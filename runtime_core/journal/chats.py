@@ -92,15 +92,16 @@ def latest(db: Connection, repo: str, agent: str, scope: str) -> ChatRow | None:
     return _to_session(found) if found is not None else None
 
 
-def sessions(db: Connection, source: str, limit: int, cursor: str | None) -> Page[ChatRow]:
-    """The one that was used last first; those that ``source`` speaks in."""
+def sessions(db: Connection, sources: Sequence[str], limit: int, cursor: str | None) -> Page[ChatRow]:
+    """The one that was used last first; those that one of ``sources`` speaks in."""
+    spoken = f"source IN ({marks(', '.join(sources))})"
     size = page_size(limit)
     at, key = position_of(cursor) or (float("inf"), "")
-    total = db.execute("SELECT count(*) FROM chat_session WHERE source = ?", (source,)).fetchone()[0]
+    total = db.execute(f"SELECT count(*) FROM chat_session WHERE {spoken}", tuple(sources)).fetchone()[0]
     found = db.execute(
-        f"SELECT {_SESSION} FROM chat_session WHERE source = ? AND (updated_at, id) < (?, ?) "
+        f"SELECT {_SESSION} FROM chat_session WHERE {spoken} AND (updated_at, id) < (?, ?) "
         "ORDER BY updated_at DESC, id DESC LIMIT ?",
-        (source, at, key, size + 1),
+        (*sources, at, key, size + 1),
     ).fetchall()
     items = [_to_session(row) for row in found[:size]]
     return Page(items, total, cursor_of(items[-1].updated_at, items[-1].id) if len(found) > size else None)

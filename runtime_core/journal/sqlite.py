@@ -245,8 +245,8 @@ class SqliteJournal:
     async def latest_chat(self, repo: str, agent: str, scope: str) -> ChatRow | None:
         return await self._readers.read(lambda db: chats.latest(db, repo, agent, scope))
 
-    async def chats(self, source: str, limit: int, cursor: str | None) -> Page[ChatRow]:
-        return await self._readers.read(lambda db: chats.sessions(db, source, limit, cursor))
+    async def chats(self, sources: Sequence[str], limit: int, cursor: str | None) -> Page[ChatRow]:
+        return await self._readers.read(lambda db: chats.sessions(db, sources, limit, cursor))
 
     async def first_words(self, session_ids: Sequence[str]) -> Mapping[str, JsonText]:
         return await self._readers.read(lambda db: chats.first_words(db, session_ids))

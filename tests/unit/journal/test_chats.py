@@ -78,7 +78,7 @@ def test_conversations_are_listed_by_their_last_use_in_pages(tmp_path: Path) -> 
         seen: list[str] = []
         cursor = None
         for _ in range(3):
-            page = await journal.chats("chat", 2, cursor)
+            page = await journal.chats(["chat"], 2, cursor)
             assert page.total == 5
             seen += [row.id for row in page.items]
             cursor = page.next_cursor
