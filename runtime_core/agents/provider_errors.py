@@ -151,7 +151,7 @@ def _reason(error: ModelConnectionError) -> str:
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:
             return os.strerror(cause.errno or 0) if isinstance(cause, ConnectionError) else cause.strerror
-        last = _short(str(cause)) or last
+        last = _short(str(cause)).rstrip(".") or last
         inner = (
             cast("BaseExceptionGroup[BaseException]", cause).exceptions if isinstance(cause, BaseExceptionGroup) else ()
         )

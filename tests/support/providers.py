@@ -12,7 +12,10 @@ provider::
         far.faults.append(Fault(status=429, headers={"retry-after": "0"}))  # instead of the next reply
 
 The key is `KEY` and has to come with each request: set ``<PROVIDER>_API_KEY``, or give ``key=None`` for a server that
-wants none. A reply with an ``agent`` fits a request whose system prompt contains ``agents[that name]``.
+wants none. A reply with an ``agent`` fits a request whose system prompt contains ``agents[that name]``; `prompts_of`
+makes these of a repository::
+
+    with provider_server(SAMPLE / "models" / "conversation.json", agents=prompts_of(SAMPLE)) as far: ...
 """
 
 from __future__ import annotations
@@ -63,6 +66,12 @@ class Fault:
     then: Literal["silence", "cut", "end"] = "silence"
 
 
+def prompts_of(repository: Path) -> Mapping[str, str]:
+    """The prompt of each agent of a repository, to tell by it who asks."""
+    files = sorted((repository / "agents").glob("*/AGENT.md"))
+    return {file.parent.name: file.read_text(encoding="utf-8").strip() for file in files}
+
+
 @dataclass
 class Providers:
     """``faults`` are used up first; ``thinking``: what every reply thinks aloud before it says anything;
@@ -70,6 +79,7 @@ class Providers:
     in the middle of a reply."""
 
     address: str
+    loop: asyncio.AbstractEventLoop
     key: str | None
     script: ScriptedModel
     agents: Mapping[str, str]
@@ -90,7 +100,8 @@ class Providers:
         """Raises `Refused`, `ModelError`."""
         asked = spoken.read(body)
         agent = next((name for name, words in self.agents.items() if words in asked.prompt), "default")
-        reply = asyncio.run(self.script.reply(Turn(agent, asked.prompt, asked.messages)))
+        turn = Turn(agent, asked.prompt, asked.messages)
+        reply = asyncio.run_coroutine_threadsafe(self.script.reply(turn), self.loop).result()
         return replace(reply, tool_calls=[replace(call, name=tool_name(call.name)) for call in reply.tool_calls])
 
 
@@ -107,15 +118,23 @@ def provider_server(
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     address = f"http://127.0.0.1:{server.server_address[1]}"
-    server.providers = Providers(address, key, model, agents or {})  # pyright: ignore[reportAttributeAccessIssue]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
+    loop = asyncio.new_event_loop()
+    server.providers = Providers(address, loop, key, model, agents or {})  # pyright: ignore[reportAttributeAccessIssue]
+    threads = [
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True),
+        threading.Thread(target=loop.run_forever, daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
     try:
         yield server.providers  # pyright: ignore[reportAttributeAccessIssue]
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        loop.call_soon_threadsafe(loop.stop)
+        for thread in threads:
+            thread.join()
+        loop.close()
 
 
 class _Handler(BaseHTTPRequestHandler):
