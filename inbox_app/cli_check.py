@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from inbox_app.cli_check_text import lines, refused_lines
+from inbox_app.cli_check_text import Kept, lines, refused_lines
 from inbox_app.cli_session import DONE, say, say_json, settings
 from inbox_app.desktop.secrets import Keychain
 from inbox_app.gateway.base import GatewayError
@@ -23,6 +23,7 @@ from runtime_core.hosts.sandbox import filters_calls, landlock_version, missing_
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.journal.driver import DriverError
 from runtime_core.journal.look import look
+from runtime_core.journal.switches import switches
 from runtime_core.journal.trust import Agreement, agreement
 from runtime_core.repo.builtins import DEFAULT_TOOLS
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Ignored, Problem, Tool
@@ -31,6 +32,7 @@ from runtime_core.repo.outlets import outlets
 from runtime_core.repo.reach import AGENT, reach
 from runtime_core.repo.report import Report
 from runtime_core.repo.trust import needs
+from runtime_core.wire.builds import Switch
 
 
 def check(root: Path, data: Path, *, as_json: bool) -> int:
@@ -56,13 +58,20 @@ def check(root: Path, data: Path, *, as_json: bool) -> int:
     keychain = Keychain()
     openapi, used = described(bundle, keychain), used_models(bundle, chosen.models, keychain.get)
     problems = [*map(as_judged, bundle.problems), *report.problems, *found, *openapi.problems, *used.problems]
-    agreed = _agreement(data, bundle)
+    kept = _kept(data, bundle)
     failed = any(problem.severity == "error" for problem in problems)
     if as_json:
-        say_json({**_wire(bundle, problems, openapi, used), **_trust_wire(needed, agreed), "ok": not failed})
+        say_json(
+            {
+                **_wire(bundle, problems, openapi, used),
+                **_trust_wire(needed, kept.agreed),
+                **_switches_wire(kept.off),
+                "ok": not failed,
+            }
+        )
     else:
         is_python = any(tool.language == "python" for tool in bundle.tools.values())
-        say(lines(bundle, used.models, needed, agreed, missing_borders() if is_python else (), problems))
+        say(lines(bundle, used.models, needed, kept, missing_borders() if is_python else (), problems))
     if failed:
         raise _summary(BundleError(root, problems), f"Parts of {root} cannot be used, the rest works")
     return DONE
@@ -104,16 +113,24 @@ def _wire(bundle: Bundle, problems: Sequence[Problem], openapi: Described, used:
     }
 
 
-def _agreement(data: Path, bundle: Bundle) -> Agreement | None:
-    """What was agreed to for this code, as far as there is a journal that can be read."""
-    file = data / "runtime.db"
+def _kept(data: Path, bundle: Bundle) -> Kept:
+    """What the data folder holds of this repository, as far as there is a journal that can be read."""
+    file, root = data / "runtime.db", str(bundle.root)
     try:
         if not file.is_file():
-            return None
+            return Kept()
         with look(file) as db:
-            return agreement(db, str(bundle.root), bundle.revision)
+            agreed = agreement(db, root, bundle.revision)
+            try:
+                return Kept(agreed, [one for one in switches(db, root) if not one.is_on])
+            except DriverError:  # of a format that had no switches
+                return Kept(agreed)
     except (DriverError, OSError):
-        return None
+        return Kept()
+
+
+def _switches_wire(off: Sequence[Switch]) -> dict[str, Any]:
+    return {"switched_off": [{"tool": one.tool, "by": one.who, "at": one.at} for one in off]}
 
 
 def _trust_wire(needed: Sequence[str], agreed: Agreement | None) -> dict[str, Any]:

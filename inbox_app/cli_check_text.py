@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from inbox_app.cli_text import moment, table, visible
@@ -12,20 +13,29 @@ from runtime_core.repo.builtins import DEFAULT_TOOLS
 from runtime_core.repo.bundle import Agent, Bundle, BundleError, Connection, Hook, Ignored, Problem, Store, Tool
 from runtime_core.repo.outlets import outlets
 from runtime_core.repo.reach import AGENT, reach
+from runtime_core.wire.builds import Switch
 
 WIDTH: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a data folder holds of a repository: what it was trusted for, and its built-in tools that are off."""
+
+    agreed: Agreement | None = None
+    off: Sequence[Switch] = ()
 
 
 def lines(
     bundle: Bundle,
     models: Mapping[str, Sequence[str]],
     needed: Sequence[str],
-    agreed: Agreement | None,
+    kept: Kept,
     hints: Sequence[str],
     problems: Sequence[Problem],
 ) -> Iterator[str]:
-    """``models``: those of each agent; ``needed``: what it has to be trusted for; ``agreed``: what it was trusted for;
-    ``hints``: what this computer cannot keep from handlers.
+    """``models``: those of each agent; ``needed``: what it has to be trusted for; ``kept``: what the data folder
+    holds of it; ``hints``: what this computer cannot keep from handlers.
     """
     yield f"{visible(bundle.name)} {visible(bundle.version)}".rstrip() + f"  {bundle.root}"
     tools, agents = bundle.tools.values(), bundle.agents.values()
@@ -44,8 +54,9 @@ def lines(
     automations = [f"{a.name} (nothing starts it from here)" for a in bundle.automations.values()]
     others = (("knowledge", bundle.knowledge), ("skills", bundle.skills), ("automations", automations))
     yield from _lists("ALSO THERE", ((kind, list(names)) for kind, names in (*others, ("evals", bundle.evals))))
+    yield from _table(["SWITCHED OFF", "BY", "AT"], ([one.tool, one.who, moment(one.at)] for one in kept.off))
     yield from _ignored(bundle.ignored)
-    for text in (*hints, *_trust(needed, agreed)):
+    for text in (*hints, *_trust(needed, kept.agreed)):
         yield ""
         yield visible(text)
     yield ""
