@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from runtime_core.agents.turns import File, Message
 from runtime_core.chat.events import Event, event
-from runtime_core.chat.history import item_of, messages_of, turns_of
+from runtime_core.chat.history import first_words, item_of, messages_of, turns_of
 from runtime_core.chat.record import TurnRecord
 from runtime_core.chat.transcript import body_of, ended_run, messages, waiting_run
 from runtime_core.chat.turn import INTERRUPTED, USER_ABORT, LiveTurn, Said
@@ -200,6 +200,7 @@ class Chats:
             created_by=request.who,
             created_at=now,
             updated_at=now,
+            title=first_words(request.message) or None,
             context=request.context,
         )
         await self._journal.create_chat(row)
@@ -208,7 +209,8 @@ class Chats:
     async def _begun(self, request: ChatRequest, row: ChatRow, bundle: Bundle, agent: Agent) -> LiveTurn:
         """The turn, after what was said is kept."""
         number = await self._journal.last_chat_turn(row.id) + 1
-        before = await self._settled(messages(await self._journal.chat_entries(row.id)))
+        entries, calls = await self._journal.chat_entries(row.id), await self._journal.chat_calls(row.id)
+        before = await self._settled(messages(entries, calls))
         files = _files(request.attachments)
         record = TurnRecord(self._journal, row, number)
         record.add("user", body_of(Message("user", request.message, files=files)))

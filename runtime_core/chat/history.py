@@ -29,7 +29,7 @@ def item_of(row: ChatRow, first: JsonText | None, *, busy: bool = False) -> dict
         "id": row.id,
         "app_id": "local",
         "scope_id": row.scope,
-        "title": row.title or _first_words(first) or UNTITLED,
+        "title": row.title or _words_of(first) or UNTITLED,
         "tags": [],
         "status": "active",
         "message_count": row.messages,
@@ -159,9 +159,12 @@ def _given_up(call: ChatCall, at: float) -> ChatCall:
     return replace(call, state="cancelled", ended_at=at) if call.state in ("running", "waiting") else call
 
 
-def _first_words(body: JsonText | None) -> str:
-    if body is None:
-        return ""
-    said = loads(body)
-    words = " ".join(str(said.get("text", "")).split()) if isinstance(said, dict) else ""
+def first_words(text: str) -> str:
+    """The beginning of what a person said first, as a title."""
+    words = " ".join(text.split())
     return words if len(words) <= TITLE_LIMIT else words[: TITLE_LIMIT - 1] + "…"
+
+
+def _words_of(body: JsonText | None) -> str:
+    said = loads(body) if body is not None else None
+    return first_words(str(said.get("text", ""))) if isinstance(said, dict) else ""

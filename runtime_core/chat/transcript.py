@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Any, Final, cast
 
 from runtime_core.agents.turns import File, Message, Model, ToolCall
-from runtime_core.wire.chats import ChatEntry
+from runtime_core.wire.chats import ChatCall, ChatEntry
 from runtime_core.wire.json import JsonText, JsonValue, dumps, loads
 from runtime_core.wire.runs import RunRow
 
 UNFINISHED: Final = "The turn ended before this call had a result. Whether it was made is not known."
+GOES_ON: Final = "The turn ended, and the run goes on without it. Do not call it again."
 _WITHHELD: Final = "[This answer was withheld.]"
 
 
@@ -43,21 +46,18 @@ def read(entry: ChatEntry) -> dict[str, Any]:
     return {"text": str(body.get("message", "")), **body} if "text" not in body else body
 
 
-def messages(entries: Iterable[ChatEntry]) -> list[Message]:
-    """The conversation for a model: without what a hook kept from it, and with a result for every call."""
+def messages(entries: Iterable[ChatEntry], calls: Iterable[ChatCall] = ()) -> list[Message]:
+    """The conversation for a model: without what a hook kept from it, and with a result for every call. Of ``calls``
+    it is told which runs go on that were begun by calls without one."""
+    runs = {(call.turn, call.slot): call.run_id for call in calls if call.run_id is not None}
     said: list[Message] = []
-    turn: list[Message] = []
-    for entry in entries:
-        body = read(entry)
-        if entry.role == "end":
-            said += [] if body.get("blocked") == "input" else _answered(turn)
-            turn = []
-        elif entry.role == "user" and turn:  # the one before has no end: its process died
-            said += _answered(turn)
-            turn = [_message(entry, body)]
-        elif entry.role != "event":
-            turn.append(_message(entry, body))
-    return said + _answered(turn)
+    for number, some in groupby(entries, key=lambda entry: entry.turn):
+        bodies = [(entry, read(entry)) for entry in some]
+        if any(body.get("blocked") == "input" for entry, body in bodies if entry.role == "end"):
+            continue
+        turn = [_message(entry, body) for entry, body in bodies if entry.role not in ("event", "end")]
+        said += _answered(turn, lambda at, number=number: runs.get((number, str(at))))
+    return said
 
 
 def for_model(said: Sequence[Message], model: Model) -> tuple[list[Message], list[File]]:
@@ -98,18 +98,28 @@ def _taken(message: Message, model: Model) -> Message:
     return Message("user", f"{message.text}\n\n{note}", files=files)
 
 
-def _answered(turn: Sequence[Message]) -> list[Message]:
-    """The messages of a turn; what a call without a result came to is said behind those that have one."""
+def _answered(turn: Sequence[Message], run_of: Callable[[int], str | None]) -> list[Message]:
+    """The messages of a turn; what a call without a result came to is said behind those that have one. ``run_of``:
+    the run that a call began, by its number in the turn."""
     done: list[Message] = []
-    open_calls: list[ToolCall] = []
+    waiting: deque[tuple[int, ToolCall]] = deque()
+    made = 0
     for message in turn:
-        if message.role == "tool":
-            open_calls = open_calls[1:]
-        else:
-            done += [Message("tool", UNFINISHED, call=call) for call in open_calls]
-            open_calls = list(message.tool_calls)
+        if message.role == "tool" and waiting:
+            waiting.popleft()
+        elif message.role != "tool":
+            done += [_unfinished(call, run_of(at)) for at, call in waiting]
+            waiting = deque(enumerate(message.tool_calls, made))
+            made += len(message.tool_calls)
         done.append(message)
-    return done + [Message("tool", UNFINISHED, call=call) for call in open_calls]
+    return done + [_unfinished(call, run_of(at)) for at, call in waiting]
+
+
+def _unfinished(call: ToolCall, run_id: str | None) -> Message:
+    if run_id is None:
+        return Message("tool", UNFINISHED, call=call)
+    told = {"durable": True, "status": "running", "session_id": run_id, "message": GOES_ON}
+    return Message("tool", dumps(told), call=call)
 
 
 def _message(entry: ChatEntry, body: dict[str, Any]) -> Message:

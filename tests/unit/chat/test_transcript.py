@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from runtime_core.agents.scripted import ScriptedModel
 from runtime_core.agents.turns import File, Message, ToolCall
-from runtime_core.chat.transcript import UNFINISHED, body_of, for_model, messages, withheld
-from runtime_core.wire.chats import ChatEntry, ChatRole
+from runtime_core.chat.transcript import UNFINISHED, body_of, for_model, messages, waiting_run, withheld
+from runtime_core.wire.chats import ChatCall, ChatEntry, ChatRole
 from runtime_core.wire.json import JsonText, dumps
 
 CALL = ToolCall("look", JsonText('{"id":1}'), "c1")
@@ -44,6 +44,18 @@ def test_every_call_of_a_turn_that_was_cut_has_a_result() -> None:
         ("tool", second, UNFINISHED),
     ]
     assert [one.role for one in said] == ["user", "assistant", "tool", "tool", "assistant"]
+
+
+def test_a_call_that_began_a_run_before_its_turn_was_cut_names_the_run() -> None:
+    first, second = ToolCall("look", JsonText("{}")), ToolCall("ship", JsonText("{}"))
+    kept = entries(ASKED, Message("assistant", "", [first]), Message("tool", "{}", call=first))
+    kept += entries(Message("assistant", "", [second]), turn=1)
+    began = ChatCall(1, "1", "tool", "ship", "running", 1.0, run_id="dur_1")
+    *_, told = messages(kept, [began])
+    assert told.call == second
+    assert waiting_run(told) == "dur_1"
+    *_, unknown = messages(kept, [])
+    assert unknown.text == UNFINISHED
 
 
 def test_what_a_hook_kept_from_the_model_stays_away_from_it() -> None:
