@@ -18,6 +18,7 @@ from runtime_core.agents.provider_lines import Lines
 from runtime_core.agents.provider_model import ProviderModel, Secret
 from runtime_core.agents.providers import SCRIPTED, ModelSpec, check, read_spec
 from runtime_core.agents.turns import Model, ModelUnusable
+from runtime_core.repo.references import ENV
 from runtime_core.wire.settings import DefaultModels
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _of_manifest(chosen: Mapping[str, Any], key: str, root: Path) -> Iterator[Mo
             str(chosen.get("model")),
             named_in,
             chosen.get("baseUrl"),
-            chosen.get("credentials"),
+            _credentials(chosen.get("credentials"), named_in),
         )
         if spec.provider == SCRIPTED:
             yield ModelSpec(SCRIPTED, str(_inside(root, spec.model, named_in)), named_in)
@@ -142,6 +143,15 @@ def _of_manifest(chosen: Mapping[str, Any], key: str, root: Path) -> Iterator[Mo
             return
         chosen, key = cast("Mapping[str, Any]", after), f"{key}.fallback"
     raise ModelUnusable(f"amodal.json [{key}]: a model has at most {_FALLBACKS} fallbacks. Leave some out.")
+
+
+def _credentials(value: Any, named_in: str) -> str | None:
+    """``env:NAME``, which may stand in an object of its own. Raises `ModelUnusable`, without what else stands there."""
+    if isinstance(value, Mapping):
+        value = next(iter(cast("Mapping[str, Any]", value).values()), None)
+    if value is None or (isinstance(value, str) and value.startswith(ENV) and value != ENV):
+        return value
+    raise ModelUnusable(f'{named_in}: credentials name no key. Write "env:NAME", and store the key under that NAME.')
 
 
 def load_script(path: Path) -> ScriptedModel:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from runtime_core.agents.provider_lines import Lines, hanging_up
 from runtime_core.agents.providers import ModelSpec, address_of, bare, is_private_way
 from runtime_core.agents.turns import Heard, ModelError, ModelUnusable, Reply, Turn, unheard
+from runtime_core.repo.references import ENV
 
 if TYPE_CHECKING:  # takes more than a second, so it is imported in threads
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -100,9 +101,9 @@ class ProviderModel:
         return key
 
     def _looked_up(self, base_url: str) -> str:
-        if not base_url.startswith("env:"):
+        if not base_url.startswith(ENV):
             return base_url
-        name = base_url.removeprefix("env:")
+        name = base_url.removeprefix(ENV)
         found = self._secret(name)
         if found is None:
             raise ModelUnusable(f"{self._spec.named_in}: {name} is not set, which holds the address of the model.")

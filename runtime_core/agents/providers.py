@@ -11,6 +11,7 @@ from urllib.parse import SplitResult
 
 from runtime_core.agents.turns import ModelUnusable
 from runtime_core.connections.addresses import AddressRefused, base_of
+from runtime_core.repo.references import ENV
 
 SCRIPTED: Final = "scripted"
 Protocol = Literal["anthropic", "google", "openai", "responses"]
@@ -108,7 +109,7 @@ class ModelSpec:
         the repository names the key there, which ``check`` shows.
         """
         if self.credentials is not None:
-            return self.credentials.removeprefix("env:")
+            return self.credentials.removeprefix(ENV)
         if self.base_url is not None and not self.is_personal:
             return None
         return f"{self.provider.upper()}_API_KEY"
@@ -139,7 +140,7 @@ def check(spec: ModelSpec) -> None:
     if spec.provider not in PROVIDERS:
         known = ", ".join((*PROVIDERS, SCRIPTED))
         raise ModelUnusable(f'{spec.named_in}: there is no provider "{spec.provider}". Known are {known}. {_ELSEWHERE}')
-    if spec.base_url is not None and not spec.base_url.startswith("env:"):
+    if spec.base_url is not None and not spec.base_url.startswith(ENV):
         address_of(spec.base_url, spec.named_in)
 
 

@@ -36,14 +36,13 @@ _WITH_SECRETS: Final = ("mcp", "models", "platform", "proactive", "stores", "web
 
 class ModelChoice(Fields):
     model_config = ConfigDict(extra="allow", strict=True)
-    also = frozenset({"region"})
+    also = frozenset({"credentials", "region"})
 
     provider: str = Field(min_length=1, description='Name the provider, for example "anthropic" or "scripted".')
     model: str = Field(min_length=1, description="Name the model; for the scripted provider, a file in the repository.")
     base_url: str | None = Field(
         None, alias="baseUrl", pattern="^(https?://|env:).", description="Write the address of its server, or env:NAME."
     )
-    credentials: str | None = Field(None, pattern="^env:.", description='Name its key as "env:NAME", or leave it out.')
     fallback: ModelChoice | None = Field(None, description="Give another model as an object, or leave this out.")
 
 

@@ -49,8 +49,10 @@ def _of_manifest(key: Key, manifest: Mapping[str, Any]) -> str:
     if key[:2] == _SERVERS and len(rest) > 1:
         return _server(str(rest[1]), _at(manifest, key[:3]))
     if section == "models" and rest:
-        model = _at(manifest, key[:2])
-        return f"the model {rest[0]} ({', '.join([str(model.get('provider')), *_hosts(model, 'baseUrl')])})"
+        depth = rest.count("fallback")
+        model = _at(manifest, key[: depth + 2])
+        name = ".".join(map(str, rest[: depth + 1]))
+        return f"the model {name} ({', '.join([str(model.get('provider')), *_hosts(model, 'baseUrl')])})"
     if section == "webTools":
         return "the web tools (Google)"
     if section == "basePrompt":

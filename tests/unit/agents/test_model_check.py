@@ -68,12 +68,15 @@ def test_a_missing_key_is_a_warning_with_the_command_that_stores_it(tmp_path: Pa
         ({"main": {"provider": "bedrock", "model": "x"}}, "amodal.json [models.main]: the provider"),
         ({"main": {"provider": "acme", "model": "x"}}, 'no provider "acme"'),
         ({"main": {"provider": "scripted", "model": "gone.json"}}, "gone.json does not exist"),
+        ({"main": {**CLAUDE, "credentials": 5}}, "credentials name no key"),
+        ({"main": {**CLAUDE, "credentials": {"value": "sk-77"}}}, "[models.main]: credentials name no key"),
     ],
 )
 def test_a_model_that_cannot_be_used_is_a_warning(tmp_path: Path, models: dict[str, Any], words: str) -> None:
     (problem,) = used(repository(tmp_path, models)).problems
     assert problem.severity == "warning"
     assert words in str(problem)
+    assert "sk-77" not in str(problem)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +84,6 @@ def test_a_model_that_cannot_be_used_is_a_warning(tmp_path: Path, models: dict[s
     [
         ({"baseUrl": 5}, "models.main.baseUrl"),
         ({"baseUrl": "localhost:11434"}, "models.main.baseUrl"),
-        ({"credentials": {"value": 5}}, "models.main.credentials"),
     ],
 )
 def test_what_a_model_is_reached_with_is_checked_when_the_repository_is_read(

@@ -145,6 +145,12 @@ def test_the_key_of_a_provider_goes_only_where_it_belongs() -> None:
     assert read_spec("openai:m@https://elsewhere.example/v1", "--model").key == "OPENAI_API_KEY"
 
 
+def test_the_name_of_a_key_may_stand_in_an_object() -> None:
+    manifest = block(main=choice("m", credentials={"apiKey": "env:MINE"}))
+    (spec,) = named_models(Naming(manifest, NOWHERE, DefaultModels(), None, NOWHERE))
+    assert spec.key == "MINE"
+
+
 def test_a_scripted_spec_reads_the_same_from_everywhere(tmp_path: Path) -> None:
     assert absolute("scripted:a.json", tmp_path) == f"scripted:{tmp_path / 'a.json'}"
     assert absolute("openai:x@http://localhost/v1", tmp_path) == "openai:x@http://localhost/v1"

@@ -50,6 +50,17 @@ def test_every_name_is_told_with_where_it_goes(repository: Repository) -> None:
     }
 
 
+def test_the_key_of_a_fallback_is_told_with_its_own_host(repository: Repository) -> None:
+    other = {"provider": "openai", "model": "b", "baseUrl": "https://other.example/v1", "credentials": "env:OTHER"}
+    main = {"provider": "anthropic", "model": "a", "credentials": "env:MINE", "fallback": other}
+    repository.write("amodal.json", {"name": "x", "version": "1", "models": {"main": main}})
+    bundle = load_bundle(repository.root, known=lambda _: True)
+    assert [(one.name, one.to) for one in outlets(bundle)] == [
+        ("env:MINE", "the model main (anthropic)"),
+        ("env:OTHER", "the model main.fallback (openai, other.example)"),
+    ]
+
+
 def test_what_is_switched_off_is_told_as_well(repository: Repository) -> None:
     servers = {"files": {"command": "npx", "env": {"KEY": "env:FILES"}}}
     repository.write("amodal.json", {"name": "x", "version": "1", "mcp": {"servers": servers}})
