@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from inbox_app.gateway.catalog import AgentInfo, Repository
+from inbox_app.chat.partners import Partner
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import SPACE_2, SPACE_3, SPACE_6, SPACE_8
 from inbox_app.widgets.empty_state import IconBox
@@ -20,22 +19,6 @@ from inbox_app.widgets.plain_label import PlainLabel
 
 COLUMN = 640
 TOP = 72
-
-
-@dataclass(frozen=True, slots=True)
-class Partner:
-    """An agent of a repository."""
-
-    repository: Repository
-    agent: AgentInfo
-
-    @property
-    def key(self) -> str:
-        return f"{self.repository.path}\n{self.agent.name}"
-
-
-def partners_of(repositories: Sequence[Repository]) -> list[Partner]:
-    return [Partner(one, agent) for one in repositories if not one.broken for agent in one.agents]
 
 
 class AgentChoice(QScrollArea):
@@ -82,8 +65,7 @@ class AgentChoice(QScrollArea):
         page.setAutoFillBackground(False)
 
     def _add_single(self, column: QVBoxLayout, page: QWidget, partner: Partner) -> None:
-        name = partner.agent.display_name or partner.agent.name
-        words = self.tr("{0} of {1} answers. Write below.").format(name, partner.repository.name)
+        words = self.tr("{0} of {1} answers. Write below.").format(partner.name, partner.repository.name)
         column.addWidget(MarkedLabel(words, self._theme, "body", "muted", page))
         if partner.agent.description:
             column.addWidget(MarkedLabel(partner.agent.description, self._theme, "body", parent=page))
@@ -96,8 +78,7 @@ class AgentChoice(QScrollArea):
         for partner in partners:
             agent = partner.agent
             where = reveal(partner.repository.name) if several else ""
-            name = agent.display_name or agent.name
-            rows.append(OptionRow(theme, name, sub=agent.description, remark=where, parent=options))
+            rows.append(OptionRow(theme, partner.name, sub=agent.description, remark=where, parent=options))
         options.set_rows(rows)
         options.set_picked(picked)
         options.setMaximumWidth(theme.px(COLUMN))

@@ -7,11 +7,11 @@ from typing import Final
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from inbox_app.chat.agent_choice import Partner, partners_of
 from inbox_app.chat.conversation_pane import ConversationPane
 from inbox_app.chat.conversation_table import title_of
 from inbox_app.chat.conversations import Conversations
 from inbox_app.chat.page import ChatPage
+from inbox_app.chat.partners import Partners
 from inbox_app.chat.question import Clocks
 from inbox_app.chat.questions import Questions
 from inbox_app.chat.run_watch import RunWatch
@@ -19,7 +19,6 @@ from inbox_app.chat.standing import why_closed, why_empty
 from inbox_app.chat.talk import Talk
 from inbox_app.chat.turn_view import Sources
 from inbox_app.gateway.base import Batch, GatewayError
-from inbox_app.gateway.catalog import Repository
 from inbox_app.gateway.chats import ChatFile, ChatGateway
 from inbox_app.section import Answering, Surroundings, Verb
 from inbox_app.widgets.dialogs import ConfirmDialog
@@ -27,17 +26,13 @@ from inbox_app.widgets.dialogs import ConfirmDialog
 TICK_MS: Final = 1000
 LOOK_AGAIN_TICKS: Final = 3
 """A conversation that is at work elsewhere is read again after so many ticks."""
-PARTNER: Final = "chat.partner"
 
 
 class ChatSection(QObject):
     def __init__(self, around: Surroundings) -> None:
         super().__init__(around.window)
         self._around = around
-        self._repositories: Sequence[Repository] | None = None
-        self._problem = ""
-        self._partners: list[Partner] = []
-        self._picked = 0
+        self._partners = Partners(around.gateway, around.spawn, around.memory, self)
         self._talks: dict[str, Talk] = {}
         self._ticks = 0
         self._runs = RunWatch(around.gateway, around.spawn, around.questions, self)
@@ -82,14 +77,14 @@ class ChatSection(QObject):
 
     def shown(self) -> None:
         self._list.load()
-        self._load_catalog()
+        self._partners.load()
         self._questions.renew()
 
     def take(self, batch: Batch) -> None:
         self._runs.take(batch)
         if batch.reset:
             self._list.load()
-            self._load_catalog()
+            self._partners.load()
 
     def enter(self) -> None:
         if self._can_write() or not self._page.transcript.enter():
@@ -112,8 +107,9 @@ class ChatSection(QObject):
         """A new conversation; nothing is kept of it before something is said."""
         self._pane.table.clearSelection()
         self._pane.table.setCurrentIndex(self._pane.table.rootIndex())
-        self._talk = self._begin()
-        self._show_talk()
+        if self._talk.session_id is not None or self._talk.logs:
+            self._talk = self._begin()
+            self._show_talk()
         self._page.composer.take_keys()
 
     def write(self) -> None:
@@ -143,7 +139,7 @@ class ChatSection(QObject):
     # The conversation that is shown
 
     def _begin(self) -> Talk:
-        partner = self._partner
+        partner = self._partners.current
         repository = partner.repository.path if partner is not None else ""
         agent = partner.agent.name if partner is not None else "default"
         return self._made(Talk(repository, agent, self._around.spawn, self._around.clock, self))
@@ -168,31 +164,22 @@ class ChatSection(QObject):
     def _show_state(self) -> None:
         """Everything around the turns."""
         page, talk = self._page, self._talk
-        partner = self._partner_of(talk)
-        agent = partner.agent.display_name if partner is not None else ""
+        partner = self._partners.find(talk.repository, talk.agent)
+        name = partner.name if partner is not None else talk.agent
         session = self._list.get(talk.session_id or "")
-        barrier = "" if self._repositories is None else why_closed(talk, partner)
-        page.show_head(title_of(session) if session is not None else talk.title, agent or talk.agent)
+        barrier = "" if self._partners.repositories is None else why_closed(talk, partner)
+        page.show_head(title_of(session) if session is not None else talk.title, name)
         page.composer.show_state(busy=talk.is_running, barrier=barrier)
-        page.composer.show_hint(self.tr("Write to {0}").format(agent or talk.agent))
+        page.composer.show_hint(self.tr("Write to {0}").format(name))
         page.transcript.set_ready(not talk.is_running and not barrier)
         if talk.logs or talk.session_id is not None:
             page.show_transcript()
-        elif self._partners:
-            page.choice.show_partners(self._partners, self._picked)
+        elif self._partners.all:
+            page.choice.show_partners(self._partners.all, self._partners.picked)
             page.show_choice()
         else:
-            page.show_empty(*why_empty(self._repositories, self._problem))
+            page.show_empty(*why_empty(self._partners.repositories, self._partners.problem))
         self._around.changed()
-
-    @property
-    def _partner(self) -> Partner | None:
-        """Whom a new conversation is with."""
-        return self._partners[self._picked] if self._picked < len(self._partners) else None
-
-    def _partner_of(self, talk: Talk) -> Partner | None:
-        known = (one for one in self._partners if one.repository.path == talk.repository)
-        return next((one for one in known if one.agent.name == talk.agent), None)
 
     def _chats(self) -> ChatGateway | None:
         gateway = self._around.gateway()
@@ -326,14 +313,15 @@ class ChatSection(QObject):
             if talk is self._talk:
                 self._page.show_empty("triangle-alert", self.tr("The conversation could not be read"), error.message)
             return
-        before = [log.end for log in talk.logs]
+        was_empty = not talk.logs
         talk.load(detail)
         if talk is not self._talk:
             return
-        if talk.logs and before == [log.end for log in talk.logs] and not talk.is_busy_elsewhere:
-            self._show_state()  # what is shown already is the same, and somebody may be reading it
-        else:
+        if was_empty:
             self._show_talk()
+        else:  # somebody may be reading it
+            self._page.transcript.show_turns(talk.logs, again=True)
+            self._show_state()
 
     @Slot(str)
     def _on_deleted(self, session_id: str) -> None:
@@ -359,39 +347,11 @@ class ChatSection(QObject):
     def _on_list_changed(self) -> None:
         self._show_state()
 
-    # Agents
-
     @Slot()
-    def _load_catalog(self) -> None:
-        self._around.spawn(self._read_catalog(), "agents")
-
-    async def _read_catalog(self) -> None:
-        gateway = self._around.gateway()
-        if gateway is None or gateway.catalog is None:
-            return
-        try:
-            self._repositories = await gateway.catalog.repositories()
-            self._problem = ""
-        except GatewayError as error:
-            self._problem = error.message
-        self._partners = partners_of(self._repositories or ())
-        wanted = self._around.memory.recall(PARTNER)
-        keys = [partner.key for partner in self._partners]
-        default = next((at for at, one in enumerate(self._partners) if one.agent.name == "default"), 0)
-        self._picked = keys.index(wanted) if wanted in keys else default
-        self._take_partner()
-        self._show_state()
-
-    def _take_partner(self) -> None:
-        partner, talk = self._partner, self._talk
+    def _on_partners_changed(self) -> None:
+        talk, partner = self._talk, self._partners.current
         if talk.session_id is None and not talk.is_running and partner is not None:
             talk.repository, talk.agent = partner.repository.path, partner.agent.name
-
-    @Slot(int)
-    def _on_partner_chosen(self, number: int) -> None:
-        self._picked = number
-        self._around.memory.keep(PARTNER, self._partners[number].key)
-        self._take_partner()
         self._show_state()
 
     @Slot()
@@ -430,6 +390,7 @@ class ChatSection(QObject):
         page.composer.left_above.connect(self._on_left_above)
         page.transcript.left_below.connect(self._on_left_below)
         page.transcript.said.connect(self._on_chosen)
-        page.choice.chosen.connect(self._on_partner_chosen)
-        page.empty.followed.connect(self._load_catalog)
+        page.choice.chosen.connect(self._partners.pick)
+        page.empty.followed.connect(self._partners.load)
+        self._partners.changed.connect(self._on_partners_changed)
         self._runs.changed.connect(self._on_run_changed)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication
 
-from inbox_app.chat.agent_choice import Partner
+from inbox_app.chat.partners import Partner
 from inbox_app.chat.talk import Talk
 from inbox_app.gateway.catalog import Repository
 from inbox_app.widgets.hidden_text import reveal
@@ -43,5 +43,5 @@ def why_closed(talk: Talk, partner: Partner | None) -> str:
         return reveal(words.format(talk.agent, talk.repository))
     if not partner.agent.model:
         words = translate("chat", "{0} has no model. Set models.main in its amodal.json, or in the settings.")
-        return reveal(words.format(partner.agent.display_name or partner.agent.name))
+        return reveal(words.format(partner.name))
     return ""

@@ -61,14 +61,15 @@ class Talk(QObject):
         return self._is_running
 
     def load(self, detail: ChatDetail) -> None:
-        """What is stored of it, unless a turn goes on here."""
+        """What is stored of it, unless a turn goes on here. Turns that are over and known stay the same objects."""
         if self._is_running:
             return
+        over = {(log.number, log.end): log for log in self.logs if log.end}
         session = detail.session
         self.session_id, self.title = session.id, session.title
         self.repository, self.agent = session.repository, session.agent
         self.is_busy_elsewhere = session.busy
-        self.logs = [stored(turn, self._clock) for turn in detail.turns]
+        self.logs = [over.get((turn.number, turn.end)) or stored(turn, self._clock) for turn in detail.turns]
 
     def say(self, chats: ChatGateway, message: str, files: Sequence[ChatFile]) -> None:
         asked = ChatRequest(message, self.repository, self.agent, self.session_id, files=tuple(files))
@@ -100,16 +101,16 @@ class Talk(QObject):
         except GatewayError as error:
             if not has_begun:
                 self._refuse(asked, log, error.message)
-                return
-            log.take(Note(error.message, error=True))
+            else:
+                log.take(Note(error.message, error=True))
         finally:
             self._task = None
             self._is_running = False
             self._together.stop()
             if log.is_running:
                 log.take(Ended("error"))
-        self.changed.emit()
-        self.ended.emit()
+            self.changed.emit()
+            self.ended.emit()
 
     def _refuse(self, asked: ChatRequest, log: TurnLog, why: str) -> None:
         """Nothing was said: it comes back to whoever wrote it."""

@@ -94,14 +94,18 @@ class Transcript(QAbstractScrollArea):
     def is_at_end(self) -> bool:
         return self._stuck
 
-    def show_turns(self, logs: Sequence[TurnLog]) -> None:
-        """Another conversation, from its end."""
-        for turn in self._turns:
+    def show_turns(self, logs: Sequence[TurnLog], *, again: bool = False) -> None:
+        """Another conversation, from its end; or the same one ``again``, with the reader's place kept."""
+        known = {id(turn.log): turn for turn in self._turns} if again else dict[int, _Turn]()
+        shown = [known.pop(id(log), None) or _Turn(log, Unfolded(), self._guess(log)) for log in logs]
+        for turn in known.values() if again else self._turns:
             self._let_go(turn)
-        self._turns = [_Turn(log, Unfolded(), self._guess(log)) for log in logs]
-        self._stuck, self._stop = True, None
-        self._anchor = (0, 0)
-        self._new_below.hide()
+        self._turns = shown
+        if not again:
+            self._stuck, self._stop, self._anchor = True, None, (0, 0)
+            self._new_below.hide()
+        self._anchor = (min(self._anchor[0], max(0, len(shown) - 1)), self._anchor[1])
+        self.renew()
         self._arrange()
 
     def add_turn(self, log: TurnLog) -> None:

@@ -20,7 +20,7 @@ from inbox_app.gateway.chats import (
 )
 from tests.support.builders import NOW
 
-REPOSITORY = "/srv/support-desk"
+REPOSITORY = "/repositories/support-desk"
 
 
 def session(number: int, title: str = "", *, agent: str = "default", busy: bool = False, turns: int = 1) -> ChatSession:

@@ -126,7 +126,7 @@ def chat(start: Start, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Open:
         found = Chat(scene, chats, qtbot)
         section = scene.desk._section
         assert isinstance(section, ChatSection)
-        qtbot.waitUntil(lambda: section._repositories is not None and section._list.loaded)
+        qtbot.waitUntil(lambda: section._partners.repositories is not None and section._list.loaded)
         return found
 
     return make
