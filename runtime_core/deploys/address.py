@@ -14,7 +14,6 @@ from runtime_core.wire.settings import Platform
 BASE: Final = "AMODAL_API_BASE"
 KEY: Final = "AMODAL_API_KEY"
 AGENT: Final = "AMODAL_AGENT_ID"
-BUILD: Final = "AMODAL_BUILD_ID"
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HERE: Final = re.compile(r"(localhost|127\.[0-9.]+|\[::1\])(:[0-9]+)?(/|$)", re.IGNORECASE)
