@@ -94,8 +94,7 @@ class DryRuns:
         `Runtime.answer` would; nothing is executed or stored.
         """
         run, known, entries = await self._read(answer.run_id)
-        timeless = replace(run, wake_at=None)  # an answer waits until the run went on with what is over by now
-        pause = self._judge(timeless, known, answer)
+        pause = self._judge(run, known, answer)
         if pause.outcome is None:  # it takes more people: told as if this answer decided
             pause = decided(pause, answer, time.time())
         script = _answered(run, entries, known, pause)
