@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,25 @@ from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QAbstractButton
 
-from inbox_app.chat import files
+from inbox_app.chat import files, section
 from inbox_app.chat.call_part import CallPart
 from inbox_app.chat.choice_part import ChoicePart
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.catalog import Repository
-from inbox_app.gateway.chats import ChatTurn, Choice, ChoiceOption, Ended, Note, Reasoning, Shown, Text, Tokens
+from inbox_app.gateway.chats import (
+    Began,
+    ChatEvent,
+    ChatRequest,
+    ChatTurn,
+    Choice,
+    ChoiceOption,
+    Ended,
+    Note,
+    Reasoning,
+    Shown,
+    Text,
+    Tokens,
+)
 from inbox_app.state.memory import Memory
 from inbox_app.widgets.data_table import DataTable
 from inbox_app.widgets.dialogs import ConfirmDialog
@@ -24,7 +38,8 @@ from inbox_app.widgets.prose import Prose
 from tests.gui.chat.conftest import Chat, Open
 from tests.support.builders import NOW
 from tests.support.chat_scenes import call
-from tests.support.fake_chats import FakeChats, conversation, session, support_desk
+from tests.support.fake_chats import FakeChats, conversation, support_desk
+from tests.support.fake_chats import session as listed
 
 
 def turn(number: int, asked: str, *items: object, end: str = "model_stop") -> ChatTurn:
@@ -33,8 +48,8 @@ def turn(number: int, asked: str, *items: object, end: str = "model_stop") -> Ch
 
 def two() -> FakeChats:
     return FakeChats(
-        conversation(session(1, "First"), turn(1, "Hello", Text("Good day."))),
-        conversation(session(2, "Second"), turn(1, "Bonjour", Text("Salut."))),
+        conversation(listed(1, "First"), turn(1, "Hello", Text("Good day."))),
+        conversation(listed(2, "Second"), turn(1, "Bonjour", Text("Salut."))),
     )
 
 
@@ -76,7 +91,7 @@ def test_calls_nest_change_in_place_and_open_to_their_values(chat: Open) -> None
 
 
 def test_the_arrow_keys_go_through_calls_and_turns_and_back_to_what_is_written(chat: Open) -> None:
-    chats = FakeChats(conversation(session(1), turn(1, "a", call("1"), call("2", "1")), turn(2, "b", call("3"))))
+    chats = FakeChats(conversation(listed(1), turn(1, "a", call("1"), call("2", "1")), turn(2, "b", call("3"))))
     it = chat(chats)
     it.open()
     it.composer.take_keys()
@@ -217,7 +232,7 @@ def test_pictures_are_pasted_and_files_dropped_as_files(chat: Open, tmp_path: Pa
 
 def test_one_of_several_is_said_by_a_press_and_read_only_afterwards(chat: Open) -> None:
     options = [ChoiceOption("kettle", "Kettle"), ChoiceOption({"id": 7}, "Toaster")]
-    it = chat(FakeChats(conversation(session(1), turn(1, "Hi", Choice("q", "Which order?", options)))))
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", Choice("q", "Which order?", options)))))
     it.open()
     part = it.transcript.findChild(ChoicePart)
     assert isinstance(part, ChoicePart)
@@ -233,7 +248,7 @@ def test_one_of_several_is_said_by_a_press_and_read_only_afterwards(chat: Open) 
 
 def test_several_are_ticked_and_said_by_continue(chat: Open) -> None:
     options = [ChoiceOption(name, name.title()) for name in ("one", "two", "three")]
-    it = chat(FakeChats(conversation(session(1), turn(1, "Hi", Choice("q", "Which?", options, multi=True)))))
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", Choice("q", "Which?", options, multi=True)))))
     it.open()
     part = it.transcript.findChild(ChoicePart)
     assert isinstance(part, ChoicePart)
@@ -247,7 +262,7 @@ def test_several_are_ticked_and_said_by_continue(chat: Open) -> None:
 
 def test_data_is_shown_as_a_table_or_by_its_fields(chat: Open) -> None:
     rows = [{"id": 3544790567247868102, "name": "a\u200b"}, {"id": 2, "more": None}]
-    it = chat(FakeChats(conversation(session(1), turn(1, "Hi", Shown("Orders", rows), Shown("Card", {"a": 1})))))
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", Shown("Orders", rows), Shown("Card", {"a": 1})))))
     it.open()
     table = it.transcript.findChild(DataTable)
     assert isinstance(table, DataTable)
@@ -258,7 +273,7 @@ def test_data_is_shown_as_a_table_or_by_its_fields(chat: Open) -> None:
 
 
 def test_thoughts_are_folded_and_opened_by_key(chat: Open) -> None:
-    it = chat(FakeChats(conversation(session(1), turn(1, "Hi", Reasoning("I wonder."), Text("Yes.")))))
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", Reasoning("I wonder."), Text("Yes.")))))
     it.open()
     assert it.said == ["Hi", "Yes."]
     it.composer.take_keys()
@@ -267,7 +282,7 @@ def test_thoughts_are_folded_and_opened_by_key(chat: Open) -> None:
 
 
 def test_calls_that_are_nobodys_business_are_shown_on_request(chat: Open) -> None:
-    it = chat(FakeChats(conversation(session(1), turn(1, "Hi", call("1", internal=True), call("2")))))
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", call("1", internal=True), call("2")))))
     it.open()
     it.wait(lambda: len(it.rows) == 1)
     it.scene.desk.act("chat.calls")
@@ -320,7 +335,7 @@ def test_one_chooses_whom_to_talk_to(chat: Open) -> None:
 
 def test_of_a_long_conversation_only_what_is_near_is_made_and_the_readers_place_is_kept(chat: Open) -> None:
     turns = [turn(number, f"Question {number}", Text("Words. " * 60)) for number in range(1, 401)]
-    it = chat(FakeChats(conversation(session(1), *turns)))
+    it = chat(FakeChats(conversation(listed(1), *turns)))
     it.open()
     it.wait(lambda: "Question 400" in it.said)
     assert len(it.transcript.viewport().children()) < 40
@@ -344,3 +359,42 @@ def places(it: Chat) -> dict[str, int]:
     """Where the questions of the conversation are on the screen."""
     found = [prose for prose in it.transcript.findChildren(Prose) if prose.isVisible() and prose.text.startswith("Q")]
     return {prose.text: prose.mapTo(it.transcript, prose.rect().topLeft()).y() for prose in found}
+
+
+def test_whatever_ends_a_turn_the_field_is_given_back(chat: Open) -> None:
+    class Broken(FakeChats):
+        async def send(self, asked: ChatRequest) -> AsyncIterator[ChatEvent]:
+            yield Began("chat_x")
+            yield Text("Half a")
+            raise RuntimeError("the wire is cut")
+
+    it = chat(Broken())
+    it.write("Hello")
+    it.enter()
+    it.wait(lambda: "Ended by an error" in it.words)
+    assert it.said == ["Hello", "Half a"]
+    it.wait(lambda: any("the wire is cut" in word for word in it.words))
+    it.write("again")
+    assert it.button("Send").isEnabled()
+
+
+def test_a_turn_that_goes_on_elsewhere_is_followed_and_the_place_kept(
+    chat: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(section, "TICK_MS", 50)
+    turns = [turn(number, f"Question {number}", Text("Words. " * 60)) for number in range(1, 31)]
+    going = turn(31, "Elsewhere", Text("So far"), end="")
+    it = chat(FakeChats(conversation(listed(1, busy=True), *turns, going)))
+    it.open()
+    it.wait(lambda: "So far" in it.said)
+    assert not it.button("Send").isEnabled()
+    bar = it.transcript.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    it.wait(lambda: "So far" not in it.said)
+    before = places(it)
+    done = turn(31, "Elsewhere", Text("So far, so good."))
+    it.chats.details["chat_1"] = conversation(listed(1), *turns, done)
+    it.wait(lambda: it.transcript.logs[-1].end == "model_stop")
+    assert places(it) == before
+    it.write("Now")
+    assert it.button("Send").isEnabled()
