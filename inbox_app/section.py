@@ -44,6 +44,7 @@ class Surroundings:
     questions: Callable[[str], Sequence[Entry]]
     go_to_pause: Callable[[str], None]
     go_to_run: Callable[[str], None]
+    go_to_chat: Callable[[str], None]
     show_notice: Callable[[str, str], None]
     changed: Callable[[], None]
     clock: Callable[[], float] = time.time

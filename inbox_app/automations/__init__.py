@@ -1,1 +1,1 @@
-"""Automations in the window: when they run, whether they are on, what became of each run."""
+"""Automations in the window: what is started by the clock, and what became of it."""

@@ -118,7 +118,7 @@ class AutomationGateway(Protocol):
         """With its history; what it started stays."""
         ...
 
-    async def start(self, automation_id: str) -> Firing:
+    async def start_now(self, automation_id: str) -> Firing:
         """Start it now; ``skipped`` if its last start has not ended."""
         ...
 

@@ -47,7 +47,7 @@ class EmbeddedAutomations:
     async def remove(self, automation_id: str) -> None:
         await self._call(self._remove(automation_id))
 
-    async def start(self, automation_id: str) -> Firing:
+    async def start_now(self, automation_id: str) -> Firing:
         return (await self._call(self._start(automation_id, wait=False)))[0]
 
     async def started(self, automation_id: str) -> tuple[Firing, Automation]:

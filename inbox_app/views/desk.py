@@ -326,6 +326,7 @@ class Desk(QObject):
             questions=self._inbox.questions,
             go_to_pause=self._on_go_to_pause,
             go_to_run=self._on_go_to_run,
+            go_to_chat=self._go_to_chat,
             show_notice=self._window.show_notice,
             changed=self._refresh_actions,
             clock=self._clock,
@@ -376,6 +377,11 @@ class Desk(QObject):
     def _on_go_to_run(self, run_id: str) -> None:
         self.show_view("history")
         self._history.show_run(run_id)
+
+    def _go_to_chat(self, session_id: str) -> None:
+        self.show_view("chat")
+        if self._section is not None:
+            self._section.open(session_id)
 
     # Drafts, answers, cancelling
 

@@ -136,7 +136,7 @@ def test_of_two_states_of_a_conversation_the_later_one_stays(tmp_path: Path) -> 
     take(there, early)
 
     async def go_on(journal: SqliteJournal) -> None:
-        row = (await journal.chats("chat", 1, None)).items[0]
+        row = (await journal.chats(["chat"], 1, None)).items[0]
         await journal.record_chat(
             replace(row, updated_at=9.0), [ChatEntry(2, "user", '{"content": "And?"}', 9.0)], [], {}
         )
