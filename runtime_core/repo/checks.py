@@ -17,7 +17,7 @@ from runtime_core.repo.builtins import (
     is_driver,
     store_tools,
 )
-from runtime_core.repo.bundle import Agent, Connection, McpServer, Skill, Tool
+from runtime_core.repo.bundle import Agent, Connection, Eval, McpServer, Skill, Tool
 from runtime_core.repo.connections import Vetting
 from runtime_core.repo.files import JsonFile, Key, items_of
 from runtime_core.repo.report import INVALID, Report, did_you_mean
@@ -93,6 +93,20 @@ def check_grants(tools: Mapping[str, Tool], agents: Mapping[str, Agent], report:
             remedy = f'Give it to an agent, "stores": {{"{store}": "{mode}"}}, if its model shall do that as well.'
             file = tool.entry.rpartition("/")[0] + "/tool.json"
             report.warning(INVALID, file, message, remedy, key="uses.tools")
+
+
+def check_evals(evals: Mapping[str, Eval], parts: Parts, report: Report) -> None:
+    """Warn of names in evals that stand for nothing: that nobody calls a tool always holds of one that is not there."""
+    known = _known_names(parts)
+    for one in evals.values():
+        for assertion in one.assertions:
+            finding = _find_tool(assertion.value, parts, known) if assertion.kind == "tool_called" else None
+            if finding is not None and not finding.resolves:
+                report.warning(INVALID, one.file, f"{assertion.text}: {finding.message}", finding.remedy)
+        if one.tool and (finding := _find_tool(one.tool, parts, known)) is not None:
+            report.warning(INVALID, one.file, finding.message, finding.remedy)
+        if not one.tool and _is_missing(one.agent, parts.agents):
+            report.warning(INVALID, one.file, *_unresolved_agent(one.agent, parts.agents))
 
 
 def _declared(file: JsonFile, kind: str) -> list[tuple[int, str]]:

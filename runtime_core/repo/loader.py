@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from runtime_core.repo.agents import AgentScan, load_agents
 from runtime_core.repo.bundle import Agent, Bundle, BundleError
-from runtime_core.repo.checks import Parts, check_names
+from runtime_core.repo.checks import Parts, check_evals, check_names
 from runtime_core.repo.connections import Vetting, load_connections
 from runtime_core.repo.definitions import Described
 from runtime_core.repo.evals import load_evals
@@ -94,6 +94,8 @@ def _load(root: Path, described: Described, known: Known, vetting: Vetting | Non
     read(lambda: note_ignored(root, report, _named(parts)), None)
     check_names(parts, report)
     check_steadiness(root, parts.tools.tools, report)
+    evals = read(lambda: load_evals(root, report), {})
+    check_evals(evals, parts, report)
     if manifest is None:
         return None
     return Bundle(
@@ -114,7 +116,7 @@ def _load(root: Path, described: Described, known: Known, vetting: Vetting | Non
         hooks=hooks,
         automations=read(lambda: load_automations(root, report), {}),
         packages=tuple(parts.tools.packages),
-        evals=read(lambda: load_evals(root, report), {}),
+        evals=evals,
     )
 
 

@@ -33,6 +33,16 @@ or filled by another eval.
 """
 
 
+@pytest.fixture(autouse=True)
+def desk(repository: Repository) -> None:
+    """What the evals of these tests speak of."""
+    for agent in ("default", "clerk"):
+        repository.agent(agent)
+    for tool in ("refund_payment", "x"):
+        repository.tool(tool, execution="durable")
+    repository.store("parcels")
+
+
 def only(repository: Repository, text: str) -> Eval:
     repository.write("evals/late.md", text)
     bundle = load_bundle(repository.root)
@@ -143,6 +153,10 @@ def test_a_wrong_eval_is_left_out_and_its_line_is_named(
         ("## Query\nx\n## Assertions\n- contain: x\n", 'judged by a model. Did you mean "contains"'),
         ("## Query\nx\n## Assertions\nthe rest\n- contains: x\n", "no item"),
         ("## Query\nx\n## Query\ny\n## Assertions\n- contains: x\n", "twice"),
+        ("## Query\nx\n## Assertions\n- tool_not_called: refund_paymnt\n", 'Did you mean "refund_payment"'),
+        ("## Query\nx\n## Assertions\n- tool_called: store__parcel__get\n", 'no store "parcel"'),
+        ("## Query\nx\n## Agent\nclark\n## Assertions\n- contains: x\n", 'no agent "clark"'),
+        ("## Tool\nrefund\n## Situations\n- missing data\n", 'no tool "refund"'),
     ],
 )
 def test_slips_are_told_and_the_eval_counts(repository: Repository, text: str, said: str) -> None:

@@ -54,6 +54,7 @@ def test_texts_that_cannot_be_read_are_left_out_with_a_warning(repository: Repos
 
 
 def test_automations_and_evals_are_listed(repository: Repository) -> None:
+    repository.agent("default")
     repository.write("automations/morning.json", {"title": "Morning", "prompt": "Look.", "schedule": "0 7 * * *"})
     repository.write(
         "automations/weekly.md", "# Automation: Weekly\nSchedule: 0 7 * * 1\n\n## Check\nLook.\n\n## More\nx\n"
