@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction, QKeySequence
 
-from inbox_app.commands import answering, building, chatting, evaluating, navigating, runs
+from inbox_app.commands import answering, automating, building, chatting, evaluating, navigating, runs
 from inbox_app.commands.base import Command, Desk
 
 COMMANDS: Sequence[Command] = (
@@ -16,6 +16,7 @@ COMMANDS: Sequence[Command] = (
     *runs.COMMANDS,
     *chatting.COMMANDS,
     *evaluating.COMMANDS,
+    *automating.COMMANDS,
     *building.COMMANDS,
 )
 

@@ -12,6 +12,7 @@ from inbox_app.section import Section, Surroundings
 MADE_BY: Final[dict[ViewName, tuple[str, str]]] = {
     "chat": ("inbox_app.chat.section", "ChatSection"),
     "evals": ("inbox_app.evals.section", "EvalsSection"),
+    "automations": ("inbox_app.automations.section", "AutomationsSection"),
     "repositories": ("inbox_app.repositories.section", "RepositoriesSection"),
 }
 """View -> module and class of its section, called with `Surroundings`; imported only then."""

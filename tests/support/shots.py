@@ -23,7 +23,7 @@ from inbox_app.gateway.base import Batch, GatewayError, Pause, Votes
 from inbox_app.state.drafts import Draft
 from inbox_app.theme.palettes import PALETTES, PaletteName
 from inbox_app.theme.theme import Theme
-from tests.support import build_scenes, chat_scenes, eval_scenes, scenes
+from tests.support import automation_scenes, build_scenes, chat_scenes, eval_scenes, scenes
 from tests.support.builders import NOW, detail, pause, stopped_run
 from tests.support.fake_gateway import FakeGateway
 from tests.support.stage import ARMED_S, Stage, stage, strike
@@ -227,11 +227,12 @@ SCENES: dict[str, Callable[[Theme], Awaitable[Stage]]] = {
     "outcomes-in-tree": outcomes_in_tree,
     "keys": keys,
     "confirm": confirm,
+    **automation_scenes.SCENES,
     **build_scenes.SCENES,
     **chat_scenes.SCENES,
     **eval_scenes.SCENES,
 }
-DIALOGS = frozenset({"keys", "confirm"}) | build_scenes.DIALOGS
+DIALOGS = frozenset({"keys", "confirm"}) | automation_scenes.DIALOGS | build_scenes.DIALOGS
 
 
 async def draw(app: QApplication, folder: Path, names: list[str], palettes: list[PaletteName]) -> int:
