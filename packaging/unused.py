@@ -21,6 +21,8 @@ from typing import Any
 from PySide6 import QtCore, QtGui, QtNetwork, QtSvg, QtWidgets
 from vulture import Vulture
 
+from inbox_app.views.sections import MADE_BY
+
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("inbox_app", "runtime_core", "packaging")
 CALLED_BY_DECORATOR = ["@*.command*", "@command*", "@*.group*", "@*validator*"]
@@ -51,7 +53,7 @@ def unused() -> list[str]:
     finder: Any = Vulture(ignore_names=SWITCHES, ignore_decorators=CALLED_BY_DECORATOR)
     finder.scavenge([str(ROOT / folder) for folder in PRODUCT])
     overrides = _public(_classes(QtCore, QtGui, QtNetwork, QtSvg, QtWidgets)) | _public(_protocols())
-    overrides |= _public([logging.Handler, SourceFileLoader, HTMLParser])
+    overrides |= _public([logging.Handler, SourceFileLoader, HTMLParser]) | {name for _, name in MADE_BY.values()}
     found = finder.get_unused_code(min_confidence=60)
     kept = overrides | _names_in_tests(item.name for item in found if item.typ == "property")
     return [_line(item) for item in found if item.name not in kept and not _is_shape(item)]

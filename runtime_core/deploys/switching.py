@@ -75,10 +75,16 @@ class LocalSwitches:
 
 
 def switchables(bundle: Bundle, toolbox: Toolbox, switches: Sequence[Switch]) -> Sequence[Switchable]:
-    """Every tool that comes with the runtime, in the order of the contract, then those of stores and connections."""
+    """Every tool that comes with the runtime, in the order of the contract, then those of stores. What other systems
+    offer is no tool of the runtime: policies are for that."""
+    theirs = tuple(f"{name}__" for name in (*bundle.connections, *bundle.servers))
     names = dict.fromkeys((*BUILT_IN, *MAIL_TOOLS, *toolbox.names(bundle)))
     set_by = {one.tool: one for one in switches}
-    return [_switchable(name, bundle, toolbox, set_by.get(name)) for name in names if name not in bundle.tools]
+    return [
+        _switchable(name, bundle, toolbox, set_by.get(name))
+        for name in names
+        if name not in bundle.tools and not name.startswith(theirs)
+    ]
 
 
 def _switchable(name: str, bundle: Bundle, toolbox: Toolbox, switch: Switch | None) -> Switchable:
