@@ -45,7 +45,7 @@ def test_what_a_repository_lacks_is_said() -> None:
     assert lacks(EMPTY) == {*BUILT_IN, *MAIL_TOOLS} - {"ask_choice", "present", "stop_execution"}
     crm = Connection("crm", "connections/crm", "rest", {})
     boss = Agent("boss", "", "boss", "", subagents=("clerk",))
-    rules = Document("rules", "knowledge/rules.md", "Rules")
+    rules = Document("rules", "Rules", "knowledge/rules.md")
     full = replace(EMPTY, connections={"crm": crm}, agents={"boss": boss}, knowledge={"rules": rules})
     assert lacks(full, Toolbox([Family(*BUILT_IN, *MAIL_TOOLS)])) == set()
 
