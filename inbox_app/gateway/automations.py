@@ -79,7 +79,7 @@ class Automation:
 
 @dataclass(frozen=True, slots=True)
 class AutomationRequest:
-    """What is to be started, and when: ``tool`` with ``input``, or ``prompt`` for ``agent``."""
+    """What is to be started, and when: ``tool`` with ``input``, or ``prompt`` for ``agent`` ("": default)."""
 
     repository: str
     when: When

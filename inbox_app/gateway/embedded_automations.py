@@ -139,7 +139,7 @@ def _definition(asked: AutomationRequest) -> Definition:
     return Definition(
         label=asked.label.strip(),
         schedule=schedule,
-        agent=asked.agent,
+        agent=asked.agent or ("" if asked.tool else "default"),
         prompt=asked.prompt,
         tool=asked.tool,
         input=asked.input,

@@ -245,13 +245,12 @@ def _without_caller(db: Connection) -> Iterator[tuple[str, str]]:
 
 
 def automations(db: Connection) -> Iterator[Finding]:
-    """What is on and has a schedule is due some time; what has not ended is of an automation's latest start."""
+    """What is on and has a schedule is due some time."""
     idle = [
         row[0]
         for row in db.execute(
-            "SELECT name FROM automation WHERE enabled AND next_at IS NULL AND typeof(body) = 'text' "
-            "AND json_valid(body) AND coalesce(body ->> '$.schedule.cron', body ->> '$.schedule.every') IS NOT NULL "
-            "ORDER BY name"
+            "SELECT name FROM automation WHERE enabled AND typeof(next_at) <> 'real' AND typeof(body) = 'text' "
+            "AND json_valid(body) AND json_extract(body, '$.schedule') <> '{}' ORDER BY name"
         )
     ]
     if idle:

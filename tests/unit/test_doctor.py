@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,6 +28,7 @@ from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import dumps
 from runtime_core.wire.runs import Span
 from runtime_core.wire.settings import Retention, Settings
+from tests.fixtures.golden.make import tell_of_the_rest
 from tests.unit.journal.stories import answered, asking, claimed, pause_row, play, run_row, step
 from tests.unit.journal.test_retention import GOLDEN, ended, large
 
@@ -467,3 +469,41 @@ def test_compacting_with_a_lock_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "executor.lock").mkdir()
     with pytest.raises(RuntimeFault, match=r"executor\.lock cannot be opened"):
         compact(tmp_path, Retention())
+
+
+@pytest.fixture
+def furnished(tmp_path: Path) -> Path:
+    """A folder with a conversation, an automation that was started, a result of an eval, a build and a switch."""
+
+    async def story(journal: SqliteJournal) -> None:
+        await tell_of_the_rest(journal, '"' + "x" * 70_000 + '"')
+
+    play(tmp_path, story)
+    return tmp_path
+
+
+def test_what_belongs_to_no_run_is_in_order_and_counted(furnished: Path) -> None:
+    assert problems(furnished) == {}
+    said = {finding.code: finding.message for finding in examine(furnished, NO_CONFIG)}
+    assert said["contents"] == "0 runs, 0 of them not ended; 0 open questions; 1 conversation; 1 automation."
+
+
+@pytest.mark.parametrize(
+    ("statement", "code", "said"),
+    [
+        ("DELETE FROM chat_session", "rows-lost", "2 of chat_message in chat_session"),
+        ("DELETE FROM automation", "rows-lost", "1 of automation_run in automation"),
+        ("UPDATE chat_message SET body = '{'", "value-damaged", "chat_message of chat_a: body is not JSON text"),
+        ("UPDATE chat_span SET started_at = -1", "value-damaged", "chat_span of chat_a: started_at must be a time"),
+        ("UPDATE automation SET enabled = 7", "value-damaged", "automation of auto_a: enabled must be 0 or 1"),
+        ("UPDATE automation_run SET state = 'odd'", "value-damaged", "state must be one of running, completed"),
+        ("UPDATE automation SET next_at = 'soon'", "automation-never-due", "nightly"),
+        ("UPDATE automation SET next_at = NULL", "automation-never-due", "nightly"),
+        ("DELETE FROM durable_blob", "value-damaged", "the large value for body is missing"),
+    ],
+)
+def test_what_belongs_to_no_run_is_examined(furnished: Path, statement: str, code: str, said: str) -> None:
+    with closing(sqlite3.connect(furnished / "runtime.db")) as db, db:
+        db.execute('UPDATE automation SET body = \'{"prompt": "Look.", "schedule": {"cron": "@daily"}}\'')
+        db.execute(statement)
+    assert said in problems(furnished)[code]

@@ -348,3 +348,17 @@ def test_unknown_ids_are_named(repo: Repo, tmp_path: Path) -> None:
                     await refused
 
     play(story())
+
+
+def test_a_run_that_was_noted_and_not_begun_before_the_program_died_goes_on(repo: Repo, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with running(repo, tmp_path / "data", keeps=False, execute=False) as dying:
+            made = await dying.automations.add(repo.root, tool("count", input='{"n": 1}'), who=WHO)
+            started = await dying.automations.start(made.row.id, who=WHO)  # nobody executes
+            assert (started.state, started.status) == ("running", "runnable")
+        async with running(repo, tmp_path / "data") as runtime:
+            (firing,) = await until(runtime, made, "completed")
+            assert firing.session_id == started.session_id
+            assert len((await runtime.runs(finished=None))["runs"]) == 1
+
+    play(story())
