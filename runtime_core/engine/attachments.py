@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
 from operator import not_
 from typing import Any, Final, cast
 
 from runtime_core.agents.turns import File, Model
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.json import JsonError, JsonText, loads
+from runtime_core.wire.json import JsonError, JsonText, dumps, loads
 
 TOTAL_LIMIT: Final = 5 * 1024 * 1024
 """Bytes of all files of a run."""
@@ -49,6 +49,18 @@ def files_in(attachments: JsonText) -> Sequence[File]:
     return [File(one["filename"], one["mimeType"], one["data"]) for one in given]
 
 
+def without_data(args: JsonText) -> JsonText:
+    """What ``ctx.callSubagent`` was called with, as it is shown: of its files only what they are."""
+    if '"attachments"' not in args:
+        return args
+    match loads(args):
+        case [task, given, {"attachments": list(files), **options}]:
+            told = [_without(file, "data") if isinstance(file, dict) else file for file in files]
+            return dumps([task, given, {**options, "attachments": told}])
+        case _:
+            return args
+
+
 def files_for(model: Model, files: Sequence[File]) -> tuple[Sequence[File], Sequence[File]]:
     """Those that a model takes, and those that are left out."""
     takes = [model.takes(file.mime_type) for file in files]
@@ -59,6 +71,10 @@ def stripped(agent: str, left_out: Sequence[File]) -> str:
     """What is logged of files that the model of an agent does not take."""
     shown = ", ".join(f"{file.filename} ({file.mime_type})" for file in left_out)
     return f'{STRIPPED}: the model of "{agent}" does not take {shown}.'
+
+
+def _without(value: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: one for name, one in value.items() if name != key}
 
 
 def _wrong(reason: str) -> RuntimeFault:

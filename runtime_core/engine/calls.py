@@ -13,7 +13,7 @@ from runtime_core.agents.loop import OutcomeUnknown
 from runtime_core.agents.turns import File, Model, ModelUnusable
 from runtime_core.connections.masking import masked_json
 from runtime_core.engine.agent_calls import subagent
-from runtime_core.engine.attachments import files_in
+from runtime_core.engine.attachments import files_in, without_data
 from runtime_core.engine.failures import CallFailed, HandlerFailed, broken_off, tool_failed
 from runtime_core.engine.faults import Fault, Faults, check_fault
 from runtime_core.engine.frames import MAX_TOOL_DEPTH, InlineFrame, Origin, Outcome, Place
@@ -84,7 +84,7 @@ class Calls:
                 place, call.seq, call.kind, call.name, call.args, partial(member, call.args, asked)
             )
         work = partial(self._subagent, place, call)
-        return await self.traced(place, call.seq, "subagent", call.name, call.args, work)
+        return await self.traced(place, call.seq, "subagent", call.name, without_data(call.args), work)
 
     async def tool(self, place: Place, call: HandlerCall) -> Outcome:
         return await self.traced(place, call.seq, "tool", call.name, call.args, partial(self._tool, place, call))

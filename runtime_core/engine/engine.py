@@ -193,7 +193,8 @@ class Engine:
             turn=request.turn,
             ears=request.ears,
         )
-        spans = SpanBook(request.session_id, request.turn, request.on_span)
+        limit = self._settings.limits.value
+        spans = SpanBook(request.session_id, request.turn, request.on_span, limit=limit)
         calls = self._calls(launch, origin, spans)
         notes = await self._journal.notes(str(request.bundle.root), request.scope)
         return await talk_of(request, notes, calls)

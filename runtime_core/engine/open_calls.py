@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from runtime_core.engine.attachments import without_data
 from runtime_core.engine.conclusion import Conclusion
 from runtime_core.engine.divergence import span_name
 from runtime_core.engine.frames import DurableFrame, Outcome, now
@@ -78,7 +79,8 @@ class OpenCalls:
     def start(self, frame: DurableFrame, call: HandlerCall, *, since: float | None = None) -> None:
         """The call is executed. ``since``: when it really began, if that was earlier."""
         at = slot(frame.path, call.seq)
-        self._spans.start(at, call.kind, span_name(call.kind, call.name), call.args, since=since)
+        given = without_data(call.args) if call.kind == "subagent" else call.args
+        self._spans.start(at, call.kind, span_name(call.kind, call.name), given, since=since)
 
     def wait(self, frame: DurableFrame, call: HandlerCall) -> None:
         """The call waits for an answer or a time."""

@@ -12,9 +12,17 @@ from runtime_core.wire.runs import SPAN_VALUE_LIMIT, Entry, SlotPath, Span, is_b
 
 class SpanBook:
     """The spans of one leg of a run. Only those that are still open are kept in memory. ``changed`` is told that there
-    is something to be stored."""
+    is something to be stored. ``limit``: characters up to which a value is kept."""
 
-    def __init__(self, run_id: str, leg: int, publish: Callable[[Span], None] | None = None) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        leg: int,
+        publish: Callable[[Span], None] | None = None,
+        *,
+        limit: int = SPAN_VALUE_LIMIT,
+    ) -> None:
+        self._limit = limit
         self._run_id = run_id
         self._leg = leg
         self._publish = publish
@@ -46,7 +54,7 @@ class SpanBook:
 
     def start(self, at: SlotPath, kind: str, name: str, given: JsonText, *, since: float | None = None) -> None:
         """A call begins, or goes on in this leg. ``since``: when it really began, if that was earlier."""
-        kept, size = _limited(given)
+        kept, size = self._limited(given)
         began = time.time() if since is None else since
         self._put(Span(self._run_id, at, kind, name, "running", began, input=kept, input_size=size, leg=self._leg))
 
@@ -106,7 +114,7 @@ class SpanBook:
 
     def _settle(self, span: Span, ok: bool, value: JsonText, at: float) -> None:
         if ok:
-            kept, size = _limited(value)
+            kept, size = self._limited(value)
             self._put(replace(span, state="ok", ended_at=at, output=kept, output_size=size))
             return
         error = loads(value)
@@ -121,6 +129,9 @@ class SpanBook:
                 message=message if isinstance(message, str) else None,
             )
         )
+
+    def _limited(self, text: JsonText) -> tuple[JsonText | None, int]:
+        return (text if len(text) <= self._limit else None), len(text)
 
     def _put(self, span: Span) -> None:
         if span.state in ("running", "waiting"):
@@ -137,7 +148,3 @@ class SpanBook:
 def entry_key(at: SlotPath) -> tuple[SlotPath, int]:
     """Slot path of a call -> key of its journal entry."""
     return parent_slot(at), int(at.rpartition("/")[2])
-
-
-def _limited(text: JsonText) -> tuple[JsonText | None, int]:
-    return (text if len(text) <= SPAN_VALUE_LIMIT else None), len(text)

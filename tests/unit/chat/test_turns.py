@@ -105,6 +105,21 @@ def test_what_is_wrong_with_a_call_is_told_on_its_card_and_to_the_model(tmp_path
     play(story())
 
 
+def test_of_a_long_result_the_beginning_is_told(tmp_path: Path) -> None:
+    repo = desk(tmp_path / "desk", calls("long"), {"text": "Long."})
+    repo.agent("default", tools=["long"])
+    repo.tool("long", py="return 'x' * 200_000")
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data") as talker:
+            (ended,) = of_type(await talker.say("go"), "tool_call_result")
+            assert ended["result"] == "x" * 50_000 + "\n[... truncated]"
+            (made,) = (await talker.session())["messages"][1]["toolCalls"]
+            assert made["result"] == ended["result"]
+
+    play(story())
+
+
 def test_a_trigger_answers_before_the_model_and_is_part_of_the_conversation(tmp_path: Path) -> None:
     repo = desk(tmp_path / "desk", {"match": "^after", "text": "{{last_tool_result}}"})
     trigger = {"kind": "regex", "pattern": r"^look\s+(?<id>p_\d+)( (?<more>\w+))?$", "flags": "i"}
@@ -505,5 +520,29 @@ def test_what_specialists_take_counts_and_what_they_say_is_heard(tmp_path: Path)
             assert "".join(one["text"] for one in events if one["event_type"] == "thought") == "All fine."
             assert (events[-1]["event_type"], events[-1]["result"]) == ("complete", "All fine.")
             assert (await talker.session())["token_usage"]["total_tokens"] == 17
+
+    play(story())
+
+
+def test_the_card_of_a_specialist_names_its_files_however_large_they_are(tmp_path: Path) -> None:
+    repo = desk(
+        tmp_path / "desk",
+        {"agent": "reader", "text": "Read.", "repeat": True},
+        calls("read", match="^go"),
+        {"text": "Done."},
+    )
+    repo.agent("default", tools=["read"])
+    repo.agent("reader")
+    body = "return await ctx.call_subagent('reader', 'Read it.', None, {'attachments': ctx.attachments})"
+    repo.tool("read", py=body, agents=("reader",))
+    data = base64.b64encode(b"x" * 300_000).decode()
+    files = json.dumps([{"filename": "a.txt", "mimeType": "text/plain", "data": data}])
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data") as talker:
+            told = await talker.say("go", attachments=files)
+            sent = of_type(told, "tool_call_start")[1]
+            assert sent["parameters"] == {"agent": "reader", "task": "Read it.", "files": ["a.txt"]}
+            assert of_type(told, "tool_call_result")[0]["result"] == "Read."
 
     play(story())
