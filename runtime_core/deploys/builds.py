@@ -7,7 +7,7 @@ import os
 import secrets as random
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,12 +16,12 @@ from typing import Final, TypeAlias
 from runtime_core.connections.masking import masked
 from runtime_core.connections.secrets import Secrets
 from runtime_core.deploys.address import Address, address, agent_id
-from runtime_core.deploys.failures import failures_of
+from runtime_core.deploys.failures import failures_of, is_cause
 from runtime_core.deploys.local import LocalBuild, Workshop
 from runtime_core.deploys.platform import Pace, Platform
 from runtime_core.deploys.switching import no_agent
 from runtime_core.journal.base import Journal
-from runtime_core.wire.builds import Build, BuildState, Line
+from runtime_core.wire.builds import Build, BuildState, Failure, Line
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.settings import Platform as Settings
 
@@ -174,7 +174,7 @@ class Builds:
         if follow and state == "running":
             state = "unknown"
         failures = tuple(await asyncio.to_thread(failures_of, log)) if state == "failed" else ()
-        build = replace(build, log=tuple(log), failures=failures)
+        build = replace(build, log=_marked(log, failures), failures=failures)
         build = build if state == "running" else _ended(build, state)
         await self._journal.save_build(build)
         return build
@@ -185,6 +185,12 @@ class Builds:
 
 def _log(platform: Platform, build: Build, follow: bool) -> AsyncGenerator[Line | BuildState]:
     return platform.log(build.remote, follow=follow)
+
+
+def _marked(log: Iterable[Line], failures: Sequence[Failure]) -> tuple[Line, ...]:
+    """The log with the lines that tell why it failed as errors, also where the platform gives lines no level."""
+    causes = {text for failure in failures if failure.kind != "unknown" for text in failure.lines}
+    return tuple(replace(line, level="error") if is_cause(line, causes) else line for line in log)
 
 
 def _ended(build: Build, state: BuildState) -> Build:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -133,6 +133,11 @@ def failures_of(log: Sequence[Line]) -> Sequence[Failure]:
     told = [line.text[:_LONGEST] for line in log if line.text.strip()]
     bad = [text for text in told if _BAD.search(text) and not _HARMLESS.search(text)]
     return [Failure("unknown", tuple((bad or told)[-_LINES:]), ADVICE["unknown"])]
+
+
+def is_cause(line: Line, causes: Set[str]) -> bool:
+    """Whether a line is one of ``causes``, which are `Failure.lines`."""
+    return line.text[:_LONGEST].strip() in causes
 
 
 def failure_of(problem: Problem) -> Failure:

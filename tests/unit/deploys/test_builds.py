@@ -178,6 +178,7 @@ def test_a_failed_deploy_says_why(platform: PlatformServer, tmp_path: Path) -> N
     assert [(one.kind, one.file, one.line) for one in build.failures] == [
         ("typescript", "amodal/tools/a/handler.ts", 3)
     ]
+    assert [line.level for line in build.log] == ["info", "error"]
 
 
 def test_a_deploy_that_names_no_build_cannot_be_followed(platform: PlatformServer, tmp_path: Path) -> None:
