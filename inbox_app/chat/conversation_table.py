@@ -12,6 +12,7 @@ from inbox_app.gateway.chats import ChatSession
 from inbox_app.models.row_table import RowTable
 from inbox_app.models.wording import age, first_line
 from inbox_app.state.edits import edits_between
+from inbox_app.theme.tokens import Role
 from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.row_delegate import RowLook
 
@@ -22,6 +23,7 @@ class ConversationTable(RowTable[ChatSession]):
     def __init__(self, parent: QObject, clock: Callable[[], float] = time.time) -> None:
         super().__init__(parent)
         self._clock = clock
+        self._asking: Set[str] = frozenset()
 
     def get(self, session_id: str) -> ChatSession | None:
         return next((row for row in self._rows if row.id == session_id), None)
@@ -37,11 +39,24 @@ class ConversationTable(RowTable[ChatSession]):
         moved = set(order) - {reading} if before != order else set[str]()
         self.apply(edits_between(tuple(self._rows), after, _key, _same, moved))
 
+    def show_asking(self, asking: Set[str]) -> None:
+        """The conversations in which a person is asked something."""
+        before, self._asking = self._asking, asking
+        for at, row in enumerate(self._rows):
+            if row.id in before ^ asking:
+                self.dataChanged.emit(self.index(at, 0), self.index(at, 0))
+
     def row_id(self, row: ChatSession) -> str:
         return row.id
 
     def look(self, row: ChatSession) -> RowLook:
-        icon, role = ("circle-dashed", "text") if row.busy else ("message-square", "muted")
+        icon: str = "message-square"
+        role: Role = "muted"
+        word = ""
+        if row.id in self._asking:
+            icon, role, word = "circle-pause", "waiting", translate("chat", "Asks you")
+        elif row.busy:
+            icon, role, word = "circle-dashed", "text", translate("chat", "At work")
         return RowLook(
             icon=icon,
             icon_role=role,
@@ -49,8 +64,8 @@ class ConversationTable(RowTable[ChatSession]):
             strong=False,
             when=age(row.updated_at, self._clock()),
             detail=reveal(row.agent),
-            word=translate("chat", "At work") if row.busy else "",
-            word_role="text",
+            word=word,
+            word_role=role,
         )
 
     def spoken(self, row: ChatSession) -> str:

@@ -87,6 +87,10 @@ class Conversations(QObject):
         """Another conversation is at work, or one is no longer."""
         self._show()
 
+    def show_asking(self, asking: Set[str]) -> None:
+        """The conversations in which a person is asked something."""
+        self._table.show_asking(asking)
+
     def rename_current(self) -> None:
         row = self._sessions.get(self._pane.current_id or "")
         if row is not None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
+from inbox_app.chat.asking import Asking
 from inbox_app.chat.conversation_pane import ConversationPane
 from inbox_app.chat.conversation_table import title_of
 from inbox_app.chat.conversations import Conversations
@@ -40,6 +41,7 @@ class ChatSection(QObject):
         self._pane = ConversationPane(around.theme, around.window)
         self._page = ChatPage(around.theme, sources, around.spawn, around.window)
         self._list = Conversations(self._pane, self._chats, self._busy, around.spawn, around.clock, self)
+        self._asking = Asking(around.gateway, around.spawn, self)
         self._questions = Questions(around, self._page.transcript, self)
         self._talk = self._begin()
         self._ticker = QTimer(self)
@@ -78,10 +80,12 @@ class ChatSection(QObject):
     def shown(self) -> None:
         self._list.load()
         self._partners.load()
+        self._asking.load()
         self._questions.renew()
 
     def take(self, batch: Batch) -> None:
         self._runs.take(batch)
+        self._asking.take(batch)
         if batch.reset:
             self._list.load()
             self._partners.load()
@@ -359,6 +363,10 @@ class ChatSection(QObject):
         self._page.transcript.renew()
 
     @Slot()
+    def _on_asking_changed(self) -> None:
+        self._list.show_asking(self._asking.sessions)
+
+    @Slot()
     def _on_tick(self) -> None:
         """Times go on; what is at work elsewhere is looked at again."""
         if not self._page.isVisible():
@@ -394,3 +402,4 @@ class ChatSection(QObject):
         page.empty.followed.connect(self._partners.load)
         self._partners.changed.connect(self._on_partners_changed)
         self._runs.changed.connect(self._on_run_changed)
+        self._asking.changed.connect(self._on_asking_changed)

@@ -69,6 +69,6 @@ class _Window(QWidget):
     def _on_filled(self) -> None:
         count = self._view.hidden_count
         if count:
-            words = self.tr("{0}, {1} hidden characters shown").format(self._title, count)
-            self._label.setText(words)
+            one, many = self.tr("1 hidden character shown"), self.tr("%n hidden characters shown", "", count)
+            self._label.setText(f"{self._title} · {one if count == 1 else many}")
             self._label.set_role("due")

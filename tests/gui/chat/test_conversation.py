@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QWidget
+from pytestqt.qtbot import QtBot
 
 from inbox_app.chat import files, section
 from inbox_app.chat.call_part import CallPart
 from inbox_app.chat.choice_part import ChoicePart
+from inbox_app.chat.said_parts import ThoughtPart
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.catalog import Repository
 from inbox_app.gateway.chats import (
@@ -34,10 +36,12 @@ from inbox_app.widgets.data_table import DataTable
 from inbox_app.widgets.dialogs import ConfirmDialog
 from inbox_app.widgets.file_chip import FileChip
 from inbox_app.widgets.option_row import OptionRow
+from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.prose import Prose
 from tests.gui.chat.conftest import Chat, Open
 from tests.support.builders import NOW
 from tests.support.chat_scenes import call
+from tests.support.drivers import controls
 from tests.support.fake_chats import FakeChats, conversation, support_desk
 from tests.support.fake_chats import session as listed
 
@@ -398,3 +402,47 @@ def test_a_turn_that_goes_on_elsewhere_is_followed_and_the_place_kept(
     assert places(it) == before
     it.write("Now")
     assert it.button("Send").isEnabled()
+
+
+def test_everything_has_a_name_and_is_reached_by_key(chat: Open) -> None:
+    options = [ChoiceOption("a", "A"), ChoiceOption("b", "B")]
+    items = [Reasoning("hm"), call("1"), call("2", "1"), Text("Yes."), Choice("q", "Which?", options, multi=True)]
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", *items))))
+    it.open()
+    page = it.scene.desk._section.page  # pyright: ignore[reportOptionalMemberAccess]
+    shown = [one for one in controls(page) if one.isVisible() and one.isEnabled()]
+    assert [one for one in shown if not one.accessibleName()] == []
+    it.composer.take_keys()
+    reached: list[QWidget | None] = []
+    for _ in range(60):
+        it.scene.press(Qt.Key.Key_Tab)
+        reached.append(it.focused())
+    by_arrows = {*it.transcript.findChildren(CallPart), *it.transcript.findChildren(ThoughtPart)}
+    by_tab = [one for one in shown if one.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    assert [one.accessibleName() for one in by_tab if one not in reached and one not in by_arrows] == []
+    assert by_arrows & set(reached)
+
+
+def test_a_result_of_a_megabyte_is_there_to_its_last_character(chat: Open) -> None:
+    result = {"text": "x" * 1_000_000, "last": "end\u200b"}
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", call("1", result=result)))))
+    it.open()
+    it.row("1").toggled.emit("1")
+    view = next(one for one in it.transcript.findChildren(PayloadView) if one.accessibleName() == "Result")
+    it.wait(lambda: view.is_complete)
+    view.select_all()
+    assert view.selected_text().endswith('"last": "end\u200b"\n}')
+    it.wait(lambda: any("1 hidden character" in word for word in it.words))
+
+
+def test_text_that_is_said_is_copied_as_it_was_written(chat: Open, qtbot: QtBot) -> None:
+    said = "One\u202e two\n```python\nprint()\n```\n<b>three</b> " + "w" * 5000
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", Text(said)))))
+    it.open()
+    prose = next(one for one in it.transcript.findChildren(Prose) if one.text.startswith("One"))
+    prose.setFocus()
+    it.scene.press(Qt.Key.Key_A, modifier=Qt.KeyboardModifier.ControlModifier)
+    assert prose.selected_text() == said
+    assert "⟨U+202E⟩" in prose.accessibleDescription()
+    prose.show_text(said + " and more")
+    assert prose.selected_text() == said

@@ -74,6 +74,14 @@ def test_a_question_is_picked_by_key_and_sent_only_by_ctrl_enter(chat: Open, qtb
     assert it.chats.asked == []
 
 
+def test_the_list_marks_where_a_person_is_asked_until_it_is_answered(chat: Open, qtbot: QtBot) -> None:
+    it = start(chat, asked(raw={"parent_session_id": "chat_1"}))
+    row = it.scene.window.list_pane.table.model().index(0, 0)
+    qtbot.waitUntil(lambda: "Asks you" in row.data())
+    it.gateway.push(Batch(closed=[asked().id], outcomes={asked().id: "answered"}, total=0))
+    qtbot.waitUntil(lambda: "Asks you" not in row.data())
+
+
 def test_digits_belong_to_what_is_written_when_the_keyboard_is_there(chat: Open, qtbot: QtBot) -> None:
     it = start(chat, asked())
     part = focus(it, qtbot)
