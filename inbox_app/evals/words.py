@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QCoreApplication, QLocale
@@ -77,10 +78,16 @@ def facts(result: EvalResult) -> str:
     if result.tokens:
         parts.append(translate("evals", "{0} tokens").format(locale.toString(result.tokens)))
     if result.model:
-        parts.append(reveal(result.model))
+        parts.append(_model(result.model))
     if result.judge and result.judge != result.model:
-        parts.append(translate("evals", "judged by {0}").format(reveal(result.judge)))
+        parts.append(translate("evals", "judged by {0}").format(_model(result.judge)))
     return " · ".join(parts)
+
+
+def _model(spec: str) -> str:
+    """A script by the name of its file: where that lies, its repository says."""
+    provider, _, name = spec.partition(":")
+    return reveal(f"{provider}:{PurePath(name).name}" if provider == "scripted" else spec)
 
 
 def call_line(call: EvalCall) -> str:

@@ -106,6 +106,11 @@ def test_a_result_tells_what_held_and_why_not(shown: Open) -> None:
     assert "Not judged: Should NOT promise a refund" in names
 
 
+def test_a_script_is_named_by_its_file(shown: Open) -> None:
+    it = shown(FakeEvals(info(last=result(model="scripted:/agents/support-desk/models/talk.json"))))
+    it.until("tokens · scripted:talk.json")
+
+
 def test_one_that_was_not_run_shows_what_it_expects(shown: Open) -> None:
     it = shown(FakeEvals(info()))
     it.until("Review t-1042")
