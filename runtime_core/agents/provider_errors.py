@@ -15,6 +15,7 @@ from pydantic_ai.exceptions import (
     ModelQuotaExceededError,
     ModelTimeoutError,
     UnexpectedModelBehavior,
+    UserError,
 )
 
 from runtime_core.agents.turns import ModelError
@@ -74,6 +75,8 @@ def _told(error: Exception, spec: ModelSpec) -> ModelError:
             message = f"{spec} is not where it was asked but at {moved}, and no key follows there. Correct the address"
             return ModelError("refused", f"{message} in {spec.named_in}.")
         return ModelError("unavailable", f"{spec} failed: {_said(error) or 'it does not say why'}")
+    if isinstance(error, UserError):
+        return ModelError("refused", f"{spec} cannot be asked this: {_short(str(error))}")
     if isinstance(error, UnexpectedModelBehavior):
         return ModelError("unavailable", f"{spec} gave an answer that is none: {_short(str(error))}")
     return ModelError(

@@ -87,7 +87,9 @@ def _client(protocol: Protocol, provider: str, model: str, base_url: str, key: s
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
         base_url = base_url.rstrip("/").removesuffix("/v1")
-        anthropic = AsyncAnthropic(api_key=key, base_url=base_url, http_client=http, max_retries=0)
+        anthropic = AsyncAnthropic(
+            api_key=key, base_url=base_url, http_client=http, max_retries=0, open_telemetry=False
+        )
         return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=anthropic))
     if protocol == "google":
         from pydantic_ai.models.google import GoogleModel

@@ -1,0 +1,102 @@
+"""One request to a provider: sends it, and listens until the reply is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import UnexpectedModelBehavior
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+)
+from pydantic_ai.models import Model as Client
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+
+from runtime_core.agents.provider_lines import hanging_up
+from runtime_core.agents.turns import Heard
+
+OUTPUT_TOKENS: Final = 16_384
+_CUT_OFF: Final = "[The reply was cut off here: it reached the limit of what the model may say at once.]"
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A request that is ready to be sent."""
+
+    client: Client
+    messages: Sequence[ModelMessage]
+    parameters: ModelRequestParameters
+
+    async def send(self, ear: Ear, *, is_limited: bool) -> ModelResponse:
+        """Whoever stops listening closes the connection. Raises whatever the libraries raise."""
+        is_used_again = len(self.messages) > 1 or bool(self.parameters.function_tools)
+        settings = ModelSettings(cache=is_used_again)
+        if is_limited:
+            settings["max_tokens"] = OUTPUT_TOKENS
+        async with (
+            hanging_up(),
+            model_request_stream(
+                self.client,
+                self.messages,
+                model_settings=settings,
+                model_request_parameters=self.parameters,
+                instrument=False,
+            ) as stream,
+        ):
+            async for event in stream:
+                ear.event(event)
+            response = stream.get()
+        if response.finish_reason is None and "finish_reason" not in (response.provider_details or {}):
+            raise UnexpectedModelBehavior("it broke off")
+        if response.finish_reason == "length" and not response.tool_calls:
+            ear.begin("text")
+            ear.say("text", _CUT_OFF)
+        return response
+
+
+class Ear:
+    """Passes on what is said, piece by piece; several texts of one reply are paragraphs."""
+
+    def __init__(self, heard: Heard) -> None:
+        self._heard = heard
+        self._is_next = {"text": False, "reasoning": False}
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+
+    @property
+    def has_heard(self) -> bool:
+        return bool(self.text or self.reasoning)
+
+    def event(self, event: ModelResponseStreamEvent) -> None:
+        if isinstance(event, PartStartEvent):
+            part = event.part
+            if isinstance(part, TextPart | ThinkingPart):
+                kind = "text" if isinstance(part, TextPart) else "reasoning"
+                self.begin(kind)
+                self.say(kind, part.content)
+        elif isinstance(event, PartDeltaEvent):
+            delta = event.delta
+            if isinstance(delta, TextPartDelta | ThinkingPartDelta):
+                self.say("text" if isinstance(delta, TextPartDelta) else "reasoning", delta.content_delta or "")
+
+    def begin(self, kind: Literal["text", "reasoning"]) -> None:
+        self._is_next[kind] = bool(self.text if kind == "text" else self.reasoning)
+
+    def say(self, kind: Literal["text", "reasoning"], piece: str) -> None:
+        if not piece:
+            return
+        if self._is_next[kind]:
+            self._is_next[kind], piece = False, f"\n\n{piece}"
+        (self.text if kind == "text" else self.reasoning).append(piece)
+        self._heard(kind, piece)
