@@ -121,6 +121,32 @@ def test_a_model_judges_what_no_rule_can(repo: Repo, tmp_path: Path) -> None:
     assert reasons(found["open"])["Should NOT lie"] == (False, "it does not say so")
 
 
+def test_another_model_can_be_the_judge(repo: Repo, tmp_path: Path) -> None:
+    write(repo, "close", "Close it", "Should be short", answers=["*: yes"])
+    strict = tmp_path / "strict.json"
+    strict.write_text('{"replies": [{"agent": "judge", "text": "FAIL: three words are too many"}]}')
+    found = run(repo, tmp_path, judge=f"scripted:{strict}")["close"]
+    assert reasons(found) == {"Should be short": (False, "three words are too many")}
+    assert found["result"]["model"].endswith("script.json")
+    assert found["result"]["judge"].endswith("strict.json")
+
+
+def test_what_the_code_is_trusted_with_it_may_do_in_evals(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "shell", sandbox={"shellExec": True})
+    repo.tool("say", py='return (await ctx.exec("echo hello"))["stdout"]')
+    repo.file("evals/say.md", "## Tool\nsay\n## Assertions\n- contains: hello\n")
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data", execute=False) as at:
+            before = (await results_of(at))["say"]
+            assert "trust" in before["result"]["error"]
+            await at.runtime.trust(repo.root, who="ann")
+            after = (await results_of(at))["say"]
+            assert after["passed"], after
+
+    play(story())
+
+
 def test_without_a_model_nothing_is_answered_or_judged(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "bare")
     repo.tool("echo", py='return "hello"')
@@ -217,9 +243,9 @@ def test_results_are_kept_and_listed(repo: Repo, tmp_path: Path) -> None:
 def test_an_eval_that_takes_too_long_says_what_goes_on(repo: Repo, tmp_path: Path) -> None:
     repo.durable("late", py="await ctx.sleep_until(4102444800000)\nreturn 1")
     repo.file("evals/late.md", "## Tool\nlate\n## Assertions\n- contains: 1\n")
-    late = run(repo, tmp_path, limit_s=0.8)["late"]
+    late = run(repo, tmp_path, limit_s=2.0)["late"]
     assert not late["passed"]
-    assert "longer than 0.8 s: late is sleeping until 2100" in late["result"]["error"]
+    assert "it took longer than 2 s: late is" in late["result"]["error"]
 
 
 def test_a_deadline_passes_where_nobody_is_to_answer(repo: Repo, tmp_path: Path) -> None:
