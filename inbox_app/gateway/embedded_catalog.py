@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.catalog import AgentInfo, BuiltIn, Repository, ToolInfo
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from runtime_core.runtime import Runtime
 
 T = TypeVar("T")
-_TIERS: Final = {"simple": "simple", "advanced": "advanced"}
 
 
 class Call(Protocol):
@@ -71,12 +71,13 @@ class EmbeddedCatalog:
         bundle = listed.bundle
         if bundle is None:
             return Repository(str(listed.root), listed.root.name, problems=problems, broken=True)
+        named = partial(self._runtime().models.named, bundle.manifest, bundle.root)
         return Repository(
             path=str(listed.root),
             name=bundle.name,
             version=bundle.version,
             revision=bundle.revision,
-            agents=[_agent(agent, bundle, self._model) for agent in bundle.agents.values()],
+            agents=[_agent(agent, self._model or named(agent.model_tier)) for agent in bundle.agents.values()],
             tools=[_tool(tool, bundle) for tool in bundle.tools.values()],
             builtins=await self._builtins(bundle),
             problems=problems,
@@ -89,15 +90,8 @@ class EmbeddedCatalog:
         return [BuiltIn(one.name, one.description, one.is_on, one.lacks) for one in found]
 
 
-def _agent(agent: Agent, bundle: Bundle, model: str | None) -> AgentInfo:
-    return AgentInfo(agent.name, agent.display_name, agent.description, model or _model_of(agent, bundle.manifest))
-
-
-def _model_of(agent: Agent, manifest: Mapping[str, Any]) -> str:
-    """``PROVIDER:MODEL`` of the agent's tier, or else of ``models.main``."""
-    models = cast("Mapping[str, Mapping[str, Any] | None]", manifest.get("models") or {})
-    chosen = models.get(_TIERS.get(agent.model_tier, "main")) or models.get("main")
-    return f"{chosen.get('provider')}:{chosen.get('model')}" if chosen else ""
+def _agent(agent: Agent, model: str) -> AgentInfo:
+    return AgentInfo(agent.name, agent.display_name, agent.description, model)
 
 
 def _tool(tool: Tool, bundle: Bundle) -> ToolInfo:

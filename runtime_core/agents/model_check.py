@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime_core.agents.models import Naming, load_script, named_models
+from runtime_core.agents.models import Naming, load_script, named_models, shown
 from runtime_core.agents.provider_model import Secret
 from runtime_core.agents.providers import SCRIPTED, ModelSpec
 from runtime_core.agents.turns import ModelUnusable
@@ -32,23 +32,16 @@ def used_models(bundle: Bundle, defaults: DefaultModels, secret: Secret) -> Used
         found[agent.name] = []
         try:
             specs = named_models(naming, agent.model_tier)
-            found[agent.name] = [_shown(spec, bundle.root) for spec in specs]
+            found[agent.name] = [shown(spec, bundle.root) for spec in specs]
             for spec in specs:
+                if spec.provider == SCRIPTED:
+                    load_script(Path(spec.model))
                 problem = _missing_key(spec, secret)
                 if problem is not None:
                     problems[problem] = None
         except ModelUnusable as unusable:
             problems[Problem("warning", INVALID, ".", str(unusable), "")] = None
     return Used(found, list(problems))
-
-
-def _shown(spec: ModelSpec, root: Path) -> str:
-    """Raises `ModelUnusable` for a script that cannot be used."""
-    if spec.provider != SCRIPTED:
-        return str(spec)
-    path = Path(spec.model)
-    load_script(path)
-    return f"{SCRIPTED}:{path.relative_to(root) if path.is_relative_to(root) else path}"
 
 
 def _missing_key(spec: ModelSpec, secret: Secret) -> Problem | None:

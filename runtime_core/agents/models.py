@@ -59,6 +59,13 @@ def named_models(naming: Naming, tier: Tier = "default") -> Sequence[ModelSpec]:
     return []
 
 
+def shown(spec: ModelSpec, root: Path) -> str:
+    """A model as people read it; the file of a scripted one relative to the repository at ``root``."""
+    path = Path(spec.model)
+    is_inside = spec.provider == SCRIPTED and path.is_relative_to(root)
+    return f"{SCRIPTED}:{path.relative_to(root)}" if is_inside else str(spec)
+
+
 class Models:
     """All models of one runtime; belongs to its loop. Which scripted replies are used up is remembered for each user,
     that is, a run or a conversation, as long as this process runs."""
@@ -86,6 +93,14 @@ class Models:
             self._scripts.popitem(last=False)
         models = [await self._model(spec, scripts) for spec in specs]
         return Fallback(models) if len(models) > 1 else next(iter(models), None)
+
+    def named(self, manifest: Mapping[str, Any], root: Path, tier: Tier = "default") -> str:
+        """The model that `choose` would give first, as people read it; "" if there is none that can be used."""
+        try:
+            specs = named_models(Naming(manifest, root, self._defaults, self._override, self._folder), tier)
+        except ModelUnusable:
+            return ""
+        return shown(specs[0], root) if specs else ""
 
     async def close(self) -> None:
         """Close the connections that are kept open."""

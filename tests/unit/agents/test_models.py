@@ -210,6 +210,15 @@ def test_a_conversation_can_have_a_model_of_its_own(tmp_path: Path) -> None:
     assert said(choose(models, tmp_path)) == "of the repository"
 
 
+def test_a_model_is_named_as_people_read_it(tmp_path: Path) -> None:
+    models = Models(None, DefaultModels(main="openai:mine"), lambda _: None)
+    scripted = block(main={"provider": "scripted", "model": "a/script.json"}, simple=choice("s"))
+    assert models.named(scripted, tmp_path) == f"scripted:{Path('a/script.json')}"
+    assert models.named(scripted, tmp_path, "simple") == "anthropic:s"
+    assert models.named({}, tmp_path, "advanced") == "openai:mine"
+    assert models.named(block(main={"provider": "acme", "model": "x"}), tmp_path) == ""
+
+
 def test_a_script_that_was_put_right_is_read_again(tmp_path: Path) -> None:
     models = Models(None, DefaultModels(), lambda _: None)
     with pytest.raises(ModelUnusable):
