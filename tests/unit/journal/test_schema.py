@@ -70,7 +70,7 @@ def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize("golden", sorted(GOLDEN.glob("v*.db")), ids=lambda path: path.name)
 def test_files_of_every_format_open_and_go_on(golden: Path, tmp_path: Path) -> None:
     """Each holds: a finished run, one parked on two questions, a sleeping one, an interrupted call, a large value;
-    from the third on documents and a note as well."""
+    from the third on documents and a note, from the fourth on a conversation, an automation and so on as well."""
     shutil.copy(golden, tmp_path / "runtime.db")
 
     async def story(journal: SqliteJournal) -> None:
@@ -93,10 +93,31 @@ def test_files_of_every_format_open_and_go_on(golden: Path, tmp_path: Path) -> N
             found = await journal.documents(PARCELS, StoreQuery({"carrier": "road"}, indexed=("carrier",)))
             assert [(one.key, one.version, len(one.payload) > 70_000) for one in found.documents] == [("p1", 2, True)]
             assert [note.text for note in await journal.notes("/repo", "")] == ["likes short answers"]
+        if golden.stem >= "v4":
+            await look_at_the_rest(journal)
         await journal.write_documents([StoreWrite(PARCELS, "p3", "{}", ("carrier",))])
         assert (await journal.documents(PARCELS, StoreQuery())).documents[0].key == "p3"
 
     play(tmp_path, story)
+
+
+async def look_at_the_rest(journal: SqliteJournal) -> None:
+    (chat,) = (await journal.chats(["chat"], 10, None)).items
+    assert (chat.title, chat.messages, chat.usage) == ("Parcels", 2, {"input_tokens": 10, "output_tokens": 5})
+    said = await journal.chat_entries(chat.id)
+    assert [(entry.role, len(entry.body) > 70_000) for entry in said] == [("user", True), ("assistant", False)]
+    (call,) = await journal.chat_calls(chat.id)
+    assert (call.name, call.run_id, len(call.output or "") > 70_000) == ("count", "dur_finished", True)
+    (automation,) = await journal.due_automations(100.0)
+    assert (automation.name, automation.enabled, len(automation.body) > 70_000) == ("nightly", True, True)
+    (firing,) = await journal.firings(automation.id, 10)
+    assert (firing.source, firing.state, firing.due_at) == ("manual", "running", 50.0)
+    (result,) = await journal.latest_eval_results("/repo")
+    assert (result.eval, result.passed, len(result.body) > 70_000) == ("late", True, True)
+    (build,) = await journal.builds("/repo", 10)
+    assert (build.state, len(build.log[0].text)) == ("failed", 70_000)
+    (switch,) = await journal.switches("/repo")
+    assert (switch.tool, switch.is_on, switch.who) == ("web_search", False, "local:rosa")
 
 
 def test_there_is_a_file_of_every_format() -> None:
