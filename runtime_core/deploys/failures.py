@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from runtime_core.repo.bundle import Problem
@@ -99,9 +100,13 @@ _SIGNS: Final[dict[FailureKind, str]] = {
     ),
 }
 """The first that fits a line counts."""
-_RULES: Final[dict[FailureKind, re.Pattern[str]]] = {
-    kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _SIGNS.items()
-}
+
+
+@cache
+def _rules() -> Mapping[FailureKind, re.Pattern[str]]:
+    return {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _SIGNS.items()}
+
+
 _BAD: Final = re.compile(r"\b(error|fatal|failed|failure|exception|panic|cannot|could not|unable to)\b", re.IGNORECASE)
 _HARMLESS: Final = re.compile(
     r"\b0 (errors|failed|failures)\b|no errors?\b|\b(warn|warning|deprecated|notice)\b", re.IGNORECASE
@@ -150,7 +155,7 @@ def failure_of(problem: Problem) -> Failure:
 
 def _kind(problem: Problem) -> FailureKind:
     if problem.file.endswith((".ts", ".tsx", ".py")):
-        if _RULES["dependency"].search(problem.message) or "package" in problem.message:
+        if _rules()["dependency"].search(problem.message) or "package" in problem.message:
             return "dependency"
         return "python" if problem.file.endswith(".py") else "typescript"
     if problem.file.endswith(("package.json", "requirements.txt")):
@@ -183,7 +188,7 @@ def _hits(log: Iterable[Line]) -> Sequence[_Hit]:
 
 
 def _kind_of(text: str, level: Level) -> FailureKind | None:
-    for kind, pattern in _RULES.items():
+    for kind, pattern in _rules().items():
         if pattern.search(text):
             return kind
     return "unknown" if level == "error" and _BAD.search(text) else None

@@ -16,7 +16,6 @@ from runtime_core.engine.dry_runs import ReplayVerdict
 from runtime_core.engine.shelf import Shelf
 from runtime_core.hosts.supervisor import HandlerHosts
 from runtime_core.repo.bundle import Bundle, BundleError, Problem
-from runtime_core.repo.checks import check_grants
 from runtime_core.repo.report import PARSE_FAILED, Report
 from runtime_core.wire.builds import Build, Changes, Failure, Level, Line, Touched
 
@@ -61,6 +60,12 @@ class LocalBuild:
         built = replace(self.build, revision=bundle.revision, previous=previous)
         self._say("load", _found(bundle))
         self._say("load", _revisions(bundle.revision, previous))
+        from runtime_core.repo.checks import check_grants  # with jsonschema: not for commands that only look
+
+        from runtime_core.repo.checks import (
+            check_grants,
+        )  # with pydantic and jsonschema: not for commands that only look
+
         report = Report()
         check_grants(bundle.tools, bundle.agents, report)
         for problem in [*map(as_judged, bundle.problems), *report.problems]:

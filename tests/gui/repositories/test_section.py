@@ -61,7 +61,10 @@ class Repositories:
         return next(one for one in root.findChildren(QAbstractButton) if one.text() == text and one.isVisible())
 
     def click(self, text: str, of: QWidget | None = None) -> None:
-        self.qtbot.mouseClick(self.button(text, of), Qt.MouseButton.LeftButton)
+        """As soon as it has its place."""
+        button = self.button(text, of)
+        self.qtbot.waitUntil(lambda: button.width() >= button.sizeHint().width() and button.isEnabled())
+        self.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
 Open = Callable[..., Repositories]
