@@ -62,10 +62,6 @@ class LocalBuild:
         self._say("load", _revisions(bundle.revision, previous))
         from runtime_core.repo.checks import check_grants  # with jsonschema: not for commands that only look
 
-        from runtime_core.repo.checks import (
-            check_grants,
-        )  # with pydantic and jsonschema: not for commands that only look
-
         report = Report()
         check_grants(bundle.tools, bundle.agents, report)
         for problem in [*map(as_judged, bundle.problems), *report.problems]:
