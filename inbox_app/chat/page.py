@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -25,8 +24,6 @@ from inbox_app.widgets.surface import Hairline, Surface
 class ChatPage(Surface):
     """One of three is shown above the composer: turns, the choice of an agent, or why nothing can be said at all."""
 
-    internal_toggled = Signal(bool)
-
     def __init__(
         self,
         theme: Theme,
@@ -45,7 +42,7 @@ class ChatPage(Surface):
         self._agent = PlainLabel("", theme, "meta", "muted", self)
         self._internal = CheckBox(theme, self.tr("Show all calls"), "meta", self)
         self._internal.setToolTip(self.tr("Also the calls that the agent needs for itself"))
-        self._internal.toggled.connect(self._on_internal_toggled)
+        self._internal.toggled.connect(self.transcript.set_internal)
         head = QWidget(self)
         head.setFixedHeight(theme.px(LIST_HEAD))
         row = QHBoxLayout(head)
@@ -97,8 +94,3 @@ class ChatPage(Surface):
     def _show(self, part: QWidget) -> None:
         self._body.setCurrentWidget(part)
         self.composer.setVisible(part is not self.empty)
-
-    @Slot(bool)
-    def _on_internal_toggled(self, shown: bool) -> None:
-        self.transcript.set_internal(shown)
-        self.internal_toggled.emit(shown)

@@ -141,6 +141,7 @@ class Transcript(QAbstractScrollArea):
             self._ready = ready
             self.renew()
 
+    @Slot(bool)
     def set_internal(self, shown: bool) -> None:
         """Whether calls that are nobody's business are listed too."""
         if shown != self._show_internal:
@@ -153,17 +154,15 @@ class Transcript(QAbstractScrollArea):
     @Slot()
     def go_to_end(self) -> None:
         if self._new_below.hasFocus():
-            self._enter_last()
+            self.enter()
         self._stuck = True
         self._arrange()
 
-    def enter(self, *, last: bool = True) -> bool:
-        """Give the keyboard to the last (or first) part in sight that takes it; whether there is one."""
-        if last:
-            return self._enter_last()
-        for turn in self._turns:
+    def enter(self) -> bool:
+        """Give the keyboard to the last part in sight that takes it; whether there is one."""
+        for turn in reversed(self._turns):
             if turn.view is not None and turn.view.stops:
-                turn.view.stops[0].enter()
+                turn.view.stops[-1].enter()
                 return True
         return False
 
@@ -320,13 +319,6 @@ class Transcript(QAbstractScrollArea):
         for part in self.questions:
             top = part.mapTo(self.viewport(), QPoint(0, 0)).y()
             part.look(max(0, -top), min(part.height(), high - top))
-
-    def _enter_last(self) -> bool:
-        for turn in reversed(self._turns):
-            if turn.view is not None and turn.view.stops:
-                turn.view.stops[-1].enter()
-                return True
-        return False
 
     def _chain(self) -> None:
         """The order of the Tab key is that of the conversation; of the rows only one is reached by it."""

@@ -104,6 +104,8 @@ class TurnLog:
                 self._put_call(event)
             case Note():
                 self._add(self._branch_of(event.call_id), ItemBlock(self._key(), event))
+            case Choice() if self._is_asked(event):
+                pass  # told again
             case Choice() | Shown():
                 self._add(TOP, ItemBlock(self._key(), event))
             case Ended():
@@ -124,10 +126,9 @@ class TurnLog:
             yield call.parent
             call = self.calls[call.parent]
 
-    def choices(self) -> Iterator[Choice]:
-        for block in self.branches[TOP]:
-            if isinstance(block, ItemBlock) and isinstance(block.item, Choice):
-                yield block.item
+    def _is_asked(self, choice: Choice) -> bool:
+        known = (block.item for block in self.branches[TOP] if isinstance(block, ItemBlock))
+        return any(isinstance(item, Choice) and item.ask_id == choice.ask_id != "" for item in known)
 
     def _say(self, branch: str, text: str, thought: Reasoning | None, *, live: bool) -> None:
         blocks = self.branches.setdefault(branch, [])

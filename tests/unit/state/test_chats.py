@@ -146,6 +146,15 @@ def test_pieces_of_a_long_text_are_joined_where_nothing_stands_between_them() ->
 PETS = Choice("q", "Which?", [ChoiceOption("cat", "A cat"), ChoiceOption(7, "Seven"), ChoiceOption("a, b", "Both")])
 
 
+def test_a_choice_that_is_told_twice_is_given_once() -> None:
+    again = replace(PETS, question="Which one?")
+    assert shape(told(PETS, Text("Well?"), again, replace(PETS, ask_id="r"))) == [
+        PETS,
+        ("said", "Well?"),
+        replace(PETS, ask_id="r"),
+    ]
+
+
 @pytest.mark.parametrize(("said", "chosen"), [("cat", [0]), ("7", [1]), ("a, b", [2]), ("A cat", None), ("", None)])
 def test_what_was_chosen_is_told_from_what_was_said(said: str, chosen: list[int] | None) -> None:
     assert chosen_by(PETS, said) == chosen
