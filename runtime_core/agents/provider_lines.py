@@ -28,6 +28,8 @@ SILENCE_S: Final = 120.0
 """How long a provider may say nothing at all in the middle of a reply."""
 NO_KEY: Final = "none"
 """Stands for a key in front of libraries that insist on one; it is not sent."""
+_REPLY_LIMIT: Final = 32 * 1024 * 1024
+"""Bytes of one reply with everything around its words."""
 _KEPT_CLIENTS: Final = 32
 _KEY_HEADERS: Final = ("authorization", "x-api-key", "x-goog-api-key")
 _SENT: Final = frozenset(
@@ -152,14 +154,21 @@ async def hanging_up() -> AsyncGenerator[None]:
 
 
 async def _opened(response: httpx2.Response) -> None:
+    import httpx2
+
+    from runtime_core.connections.counted import Counted, check_plain
+
     _open.get([]).append(response)
+    await check_plain(response)
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    response.stream = Counted(response.stream, _REPLY_LIMIT)
 
 
 async def _tidied(request: httpx2.Request) -> None:
     import httpx2
 
     request.extensions["timeout"] = _limits().as_dict()
-    request.headers["User-Agent"] = "operator-inbox"
+    request.headers.update({"User-Agent": "operator-inbox", "Accept-Encoding": "identity"})
     for name in list(request.headers):
         if name.lower() not in _SENT:
             del request.headers[name]

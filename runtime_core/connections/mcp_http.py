@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, Literal
 
 import httpx2
 
 from runtime_core.connections.closed import Closed, check_open
+from runtime_core.connections.counted import Counted, check_plain
 
 ANSWER_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of one message."""
@@ -50,26 +51,8 @@ class _Bounded(httpx2.AsyncHTTPTransport):
         except Closed as closed:
             raise httpx2.ConnectError(f"{request.url.host} {closed}", request=request) from None
         response = await super().handle_async_request(request)
-        if response.headers.get("content-encoding", "identity") != "identity":
-            await response.aclose()
-            raise httpx2.ReadError("the answer is packed, which was not asked for", request=request)
+        await check_plain(response)
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _Counted(response.stream)
+            response.stream = Counted(response.stream, ANSWER_LIMIT)
         return response
-
-
-class _Counted(httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._stream:
-            size += len(chunk)
-            if size > ANSWER_LIMIT:
-                raise httpx2.StreamError(f"the answer is larger than {ANSWER_LIMIT // 1024 // 1024} MB")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()

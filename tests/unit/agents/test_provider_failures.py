@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gzip
 import logging
 import os
 import socket
@@ -207,6 +208,23 @@ def test_somebody_who_does_not_speak_the_protocol_is_found_out(provider: str, bo
         error = failure(f"{provider}:x@{base}")
     assert error.code in ("unavailable", "no_reply")
     assert error.message.startswith(f"{provider}:x@")
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "google", "openai"])
+def test_a_reply_without_an_end_has_one(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_lines, "_REPLY_LIMIT", 1024 * 1024)
+    says = Says("data: " + "x" * 2 * 1024 * 1024, headers={"Content-Type": "text/event-stream"})
+    with web_server(lambda seen: says) as web:
+        error = failure(f"{provider}:x@{web.url}")
+    assert error.code == "unavailable"
+    assert "the answer is larger than 1 MB" in error.message
+
+
+def test_nothing_packed_is_asked_for_or_unpacked() -> None:
+    says = Says(gzip.compress(b"data: {}"), headers={"Content-Type": "text/event-stream", "Content-Encoding": "gzip"})
+    with web_server(lambda seen: says) as web:
+        assert "packed, which was not asked for" in failure(f"openai:x@{web.url}").message
+        assert web.last.headers["accept-encoding"] == "identity"
 
 
 def test_silence_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
