@@ -9,7 +9,8 @@ from runtime_core.journal.base import Journal
 
 
 class StoredSwitches:
-    """Implements `Switches`. Any process on the data folder may switch them, so they are looked at again before a turn and before a call."""
+    """Implements `Switches`. Any process on the data folder may switch tools, so this is looked at again before every
+    turn and every call."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
