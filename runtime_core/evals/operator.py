@@ -24,6 +24,8 @@ WHO: Final = "eval"
 """Who starts what an eval starts, and looks at it."""
 LOOK_S: Final = 1.0
 """How long nothing has to be told until it is looked again."""
+MOST_ANSWERS: Final = 100
+"""So many questions one eval answers: a handler may ask again until it likes the answer."""
 _SETTLE_S: Final = 0.05
 _SHOWN: Final = 200
 _ROUNDED_S: Final = 0.002
@@ -39,17 +41,18 @@ class Operator:
 
     ``is_talk``: a conversation goes on, and as with real people the model is told that its durable tools wait before
     anybody answers them; only whether a call may be made is answered at once, since the model waits for that.
-    ``problems`` says of each question that was not answered why; ``answered`` are the others.
+    ``problems`` says of each question that was not answered why; ``answered`` are the others. ``before``: who answered
+    on the stage of these runs until now.
     """
 
-    def __init__(self, stage: Stage, choose: Choose, *, is_talk: bool = False) -> None:
+    def __init__(self, stage: Stage, choose: Choose, *, is_talk: bool = False, before: Operator | None = None) -> None:
         self._waits = is_talk
         self._stage = stage
         self._choose = choose
         self._seen: set[str] = set()
         self._changed = asyncio.Event()
-        self.problems: list[str] = []
-        self.answered: list[Mapping[str, Any]] = []
+        self.problems: list[str] = before.problems if before is not None else []
+        self.answered: list[Mapping[str, Any]] = before.answered if before is not None else []
 
     async def accompany(self, work: Awaitable[T], since: float) -> T:
         """Do ``work``, then wait until every run that began after ``since`` has ended; answer all the while.
@@ -139,6 +142,8 @@ class Operator:
 
     async def _answer(self, pause: Mapping[str, Any], wait_s: float = 0) -> None:
         body = self._choose(pause) if pause["kind"] != "attention" else f"the run cannot go on: {pause['question']}"
+        if len(self.answered) >= MOST_ANSWERS:
+            body = f"{_asked(pause)} came after {MOST_ANSWERS} others: it seems to take no answer"
         if isinstance(body, str):
             self.problems.append(body)
             await self._cancel(pause["session_id"])

@@ -69,10 +69,10 @@ class Theatre:
         async with self._copied() as data:
             began = time.time()
             async with self._open_stage(data, setting) as stage:
-                run_id = await self._start(stage)
+                run_id, before = await self._start(stage), Operator(stage, choose)
             while True:
                 async with self._open_stage(data, setting) as stage:
-                    operator = Operator(stage, choose)
+                    operator = before = Operator(stage, choose, before=before)
                     if not await operator.answer_open(self._limit_s):
                         trial = await self._to_the_end(stage, operator, asyncio.sleep(0, run_id), began)
                         verdicts = [one async for one in stage.replay_check(self.bundle.root)]

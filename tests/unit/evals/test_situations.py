@@ -78,6 +78,28 @@ def test_a_tool_that_breaks_one(tmp_path: Path, handler: str, situation: str, sa
     assert said in reason
 
 
+ASKS_FOR_EVER = """while True:
+    said = await ctx.request_input({"question": "Pay?", "input_type": "yesno"})
+    if said["value"] == "perhaps":
+        return 1"""
+
+
+def test_a_tool_that_takes_no_answer_is_left(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "desk")
+    repo.durable("refund", py=ASKS_FOR_EVER, uses={"tools": []})
+    repo.file("evals/refund.md", "## Tool\nrefund\n## Situations\n- replay after a pause\n")
+    result = run(repo, tmp_path)["refund"]
+    assert "it seems to take no answer" in result["result"]["error"]
+
+
+def test_a_question_that_nobody_answers_is_told(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "desk")
+    repo.durable("refund", py='return (await ctx.request_input("How much?"))["value"]')
+    repo.file("evals/refund.md", "## Tool\nrefund\n## Situations\n- replay after a pause\n")
+    result = run(repo, tmp_path)["refund"]
+    assert 'nobody answers the question "How much?"' in result["result"]["error"]
+
+
 def test_what_does_not_concern_a_tool_is_said(tmp_path: Path) -> None:
     found = tried(tmp_path, "return 1", "denied approval", "missing data", "child failure", "replay after a pause")
     assert [reason for _, reason in found.values()] == [
