@@ -212,7 +212,7 @@ class Runtime:
             executes=lambda: self.executes,
             advance=lambda run_id: self._executor.advance(run_id, None),
         )
-        scheduler = Scheduler(self._journal, starter, self.automations.reread)
+        self._scheduler = Scheduler(self._journal, starter, self.automations.reread)
         self._executor = Executor(
             self._journal,
             self._engine,
@@ -221,7 +221,7 @@ class Runtime:
             CodeWatch(self._journal, shelf, self._changes.tell_again),
             Upkeep(self._journal, self._settings.retention, shelf.versions, lambda: self._engine.revisions),
             takes_over=self._execute is None,
-            timekeeper=scheduler.beat if self._keeps_schedules else None,
+            timekeeper=self._scheduler.nudge if self._keeps_schedules else None,
         )
         self._executor.start()
 
@@ -272,6 +272,7 @@ class Runtime:
             stack.push_async_callback(self._executor.stop, grace_s)
             stack.push_async_callback(self.chats.close)
             stack.push_async_callback(self._starter.stop)
+            stack.push_async_callback(self._scheduler.stop)
 
     async def _close_parts(self) -> None:
         parts = (self._hosts, self._definitions, self._hooks, self._connections, self._openapi, self._mcp, self.models)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -11,12 +12,14 @@ from runtime_core.automations.definition import definition_of
 from runtime_core.automations.starting import INTERRUPTED, Starter
 from runtime_core.journal.base import Journal
 from runtime_core.wire.automations import AutomationRow, AutomationStart
+from runtime_core.wire.codes import RuntimeFault
 
 log = logging.getLogger(__name__)
 
 LATE_S: Final = 60.0
 """A start so long after its time is marked late."""
 _CHECK_S: Final = 60.0
+_PAUSE_AFTER_FAULT_S: Final = 1.0
 
 
 class Scheduler:
@@ -40,6 +43,29 @@ class Scheduler:
         self._last: float | None = None
         self._next: float | None = None
         self._looked = 0.0
+        self._changed = self._stopped = False
+        self._beating: asyncio.Task[None] | None = None
+
+    def nudge(self, changed: bool) -> None:
+        """Have a look, beside what goes on. ``changed``: something was written since the last time."""
+        self._changed = self._changed or changed
+        if not self._stopped and (self._beating is None or self._beating.done()):
+            changed, self._changed = self._changed, False
+            self._beating = asyncio.get_running_loop().create_task(self._guarded(changed), name="automations")
+
+    async def stop(self) -> None:
+        self._stopped = True
+        if self._beating is not None:
+            self._beating.cancel()
+            await asyncio.gather(self._beating, return_exceptions=True)
+
+    async def _guarded(self, changed: bool) -> None:
+        try:
+            await self.beat(changed)
+        except Exception as error:  # what is due stays so, and is tried again
+            log.warning("automations were not looked at: %s", error, exc_info=not isinstance(error, RuntimeFault))
+            self._changed = True
+            await asyncio.sleep(_PAUSE_AFTER_FAULT_S)
 
     async def beat(self, changed: bool) -> None:
         """Start what is due. ``changed``: something was written since the last time. Raises `RuntimeFault`."""

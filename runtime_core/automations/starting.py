@@ -70,7 +70,7 @@ class Starter:
         self._talks: dict[int, asyncio.Task[None]] = {}
 
     async def ready(self, row: AutomationRow) -> Ready:
-        """Look at the repository as it is now. Never raises `BundleError`: it is the problem."""
+        """Look at the repository as it is now. If it cannot be used, that is the problem."""
         definition = definition_of(row.body)
         try:
             bundle = await self._shelf.bundle(Path(row.repo))

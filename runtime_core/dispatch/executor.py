@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -32,7 +32,7 @@ _LEFT_LIMIT: Final = 100_000
 class Executor:
     """Executes while it holds ``lock``. ``takes_over``: it takes the lock as soon as that is free.
 
-    It advances nothing before it was asked to advance or to recover runs. ``timekeeper`` is called with each beat from
+    It advances nothing before it was asked to advance or to recover runs. ``timekeeper`` is told of each beat from
     then on, with whether something was written.
     """
 
@@ -46,7 +46,7 @@ class Executor:
         upkeep: Upkeep,
         *,
         takes_over: bool,
-        timekeeper: Callable[[bool], Awaitable[None]] | None = None,
+        timekeeper: Callable[[bool], None] | None = None,
     ) -> None:
         self._timekeeper = timekeeper
         self._journal = journal
@@ -173,7 +173,7 @@ class Executor:
         if self._serving:
             await self._keep_time(changed)
             if self._timekeeper is not None:
-                await self._timekeeper(changed)
+                self._timekeeper(changed)
             if changed or self._dispatcher.wants_retry or time.monotonic() - self._swept > _SWEEP_S:
                 self._swept = time.monotonic()
                 await self._dispatcher.sweep()

@@ -21,6 +21,10 @@ _ENDED: Final = ", ".join(f"'{status}'" for status in sorted(FINISHED))
 
 
 def add(db: Connection, row: AutomationRow) -> None:
+    """Changes nothing if the repository has one of that origin and name: another process was faster."""
+    same = "SELECT 1 FROM automation WHERE repo = ? AND origin = ? AND name = ?"
+    if db.execute(same, (row.repo, row.origin, row.name)).fetchone() is not None:
+        return
     _put(db, row)
     if row.enabled:
         _tell(db, row, "automation_started")

@@ -340,7 +340,10 @@ class Journal(Protocol):
         """The last one of each eval of a repository."""
         ...
 
-    async def add_automation(self, row: AutomationRow) -> None: ...
+    async def add_automation(self, row: AutomationRow) -> None:
+        """Changes nothing if the repository has one of that origin and name already."""
+        ...
+
     async def change_automation(
         self, automation_id: str, change: Callable[[AutomationRow], AutomationRow]
     ) -> AutomationRow | None:

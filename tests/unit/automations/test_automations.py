@@ -362,3 +362,14 @@ def test_a_run_that_was_noted_and_not_begun_before_the_program_died_goes_on(repo
             assert len((await runtime.runs(finished=None))["runs"]) == 1
 
     play(story())
+
+
+def test_two_processes_that_read_a_file_for_the_first_time_at_once_list_it_once(repo: Repo, tmp_path: Path) -> None:
+    repo.file("automations/late.json", {"title": "Late", "prompt": "Look.", "schedule": "0 9 * * *"})
+
+    async def story() -> None:
+        async with running(repo, tmp_path / "data") as one, running(repo, tmp_path / "data", execute=False) as other:
+            both = await asyncio.gather(one.automations.listed(repo.root), other.automations.listed(repo.root))
+            assert len({listed.row.id for found in both for listed in found}) == 1
+
+    play(story())
