@@ -52,9 +52,10 @@ def request(turn: Turn, model: str, takes: Callable[[str], bool]) -> tuple[list[
     calls = _Calls()
     for at, message in enumerate(turn.messages):
         if message.role == "tool":
-            _add(told, calls.took(message))
+            calls.take(message)
             continue
         _add(told, calls.results())
+        calls = _Calls()
         if message.role == "user":
             _add(told, [UserPromptPart(_user_content(message, takes))])
         else:
@@ -115,23 +116,23 @@ class _Calls:
     def __init__(self, calls: Sequence[ToolCall] = (), ids: Sequence[str] = ()) -> None:
         self._calls = list(zip(calls, ids, strict=True))
         self._results: dict[str, str] = {}
+        self._strays: list[str] = []
 
-    def took(self, message: Message) -> Sequence[UserPromptPart]:
-        """Keep a result for the call with its id, or for the first that is the same one; what to tell if there is
-        none."""
-        call = message.call or ToolCall("", JsonText("{}"))
+    def take(self, message: Message) -> None:
+        """Keep a result for the call with its id, or for the first that is the same one."""
+        call = message.call or ToolCall("", "{}")
         for asked, id in self._calls:
             is_its = asked is call or (asked.id == call.id if asked.id else asked == call)
             if is_its and id not in self._results:
                 self._results[id] = message.text
-                return ()
-        return [UserPromptPart(f"A result of {call.name}: {message.text}")]
+                return
+        self._strays.append(f"A result of {call.name}: {message.text}")
 
-    def results(self) -> Sequence[ToolReturnPart]:
-        """In the order of the calls. No provider takes a conversation with calls that have no result."""
+    def results(self) -> Sequence[UserPromptPart | ToolReturnPart]:
+        """In the order of the calls. No provider takes a conversation with calls that have no result; a result without
+        its call is told as a text."""
         told = [ToolReturnPart(tool_name(call.name), self._results.get(id, _NO_RESULT), id) for call, id in self._calls]
-        self._calls.clear()
-        return told
+        return [*told, *map(UserPromptPart, self._strays)]
 
 
 def _own(message: Message, model: str) -> ModelResponse | None:
