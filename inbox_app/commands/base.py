@@ -133,6 +133,22 @@ def always(desk: Desk) -> bool:
     return True
 
 
+def act(verb: str) -> Callable[[Desk], None]:
+    """Do something that the section which is shown can do."""
+
+    def run(desk: Desk) -> None:
+        desk.act(verb)
+
+    return run
+
+
+def can(verb: str) -> Callable[[Desk], bool]:
+    def holds(desk: Desk) -> bool:
+        return desk.can(verb)
+
+    return holds
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One thing to do. ``title`` is source text of the translation context "commands" (mark it with QT_TRANSLATE_NOOP).

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command
-from inbox_app.commands.chatting import act, can
+from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, act, can
 
 
 def _command(verb: str, title: str, *keys: str) -> Command:
