@@ -59,5 +59,6 @@ def nothing_left(qapp: QApplication) -> Iterator[None]:
             widget.hide()
         widget.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    left = [thread.name for thread in set(threading.enumerate()) - threads if not thread.name.startswith("asyncio_")]
+    pools = ("asyncio_", "Dummy-")  # of asyncio, and of qasync, whose threads have no name
+    left = [thread.name for thread in set(threading.enumerate()) - threads if not thread.name.startswith(pools)]
     assert not left, f"threads left running: {left}"
