@@ -17,8 +17,9 @@ from runtime_core.connections.masking import masked
 from runtime_core.connections.secrets import Secrets
 from runtime_core.deploys.address import Address, address, agent_id
 from runtime_core.deploys.failures import failures_of, is_cause
+from runtime_core.deploys.following import Pace
 from runtime_core.deploys.local import LocalBuild, Workshop
-from runtime_core.deploys.platform import Pace, Platform
+from runtime_core.deploys.platform import Platform
 from runtime_core.deploys.switching import no_agent
 from runtime_core.journal.base import Journal
 from runtime_core.wire.builds import Build, BuildState, Failure, Line

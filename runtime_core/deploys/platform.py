@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
@@ -29,6 +29,7 @@ from runtime_core.deploys.answers import (
     read_whole,
     state_of,
 )
+from runtime_core.deploys.following import Pace, Passing, followed
 from runtime_core.wire.builds import BuildState, Line
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonError, dumps, loads
@@ -45,34 +46,11 @@ _NO_RETRY: Final = frozenset({400, 401, 403, 404, 405, 410, 422})
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """How a log is followed, in seconds: from ``first_s`` to ``longest_s`` between two looks; after ``quiet_s`` without
-    a line it is not known whether the build still goes on. ``retries`` failures in a row end it."""
-
-    first_s: float = 1.0
-    longest_s: float = 10.0
-    quiet_s: float = 900.0
-    retries: int = 6
-    settled_looks: int = 3
-    """So often a log whose last line says how it ended has to stay as it is."""
-
-
-@dataclass(frozen=True, slots=True)
 class Begun:
     """``build_id`` "" if the platform did not name it."""
 
     build_id: str
     state: BuildState
-
-
-class _Passing(Exception):  # noqa: N818
-    """Reading failed for a reason that may pass; the fault says which. ``is_silence``: nothing came for a while."""
-
-    def __init__(self, fault: RuntimeFault, wait_s: float | None = None, *, is_silence: bool = False) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
-        self.wait_s = wait_s
-        self.is_silence = is_silence
 
 
 class Platform:
@@ -116,56 +94,12 @@ class Platform:
 
         Raises `RuntimeFault`.
         """
-        pace, known = self._pace, _Known()
-        onward: Onward | None = None
-        failures, looks, wait_s = 0, 0, pace.first_s
-        state: BuildState | None = None
-        loop = asyncio.get_running_loop()
-        heard = loop.time()
-        while True:
-            told, following, is_new, is_empty = None, None, False, True
-            known.begin()
-            try:
-                async for piece in self._pieces(build, onward):
-                    if isinstance(piece, Line):
-                        is_empty = False
-                        if known.is_new(piece):
-                            is_new, heard = True, loop.time()
-                            yield piece
-                    elif isinstance(piece, Onward):
-                        following = piece
-                    else:
-                        told = piece
-                failures = 0
-            except _Passing as passing:
-                if not (passing.is_silence and follow):
-                    failures = 1 if is_new else failures + 1
-                if failures > (pace.retries if follow else 2) or loop.time() - heard > pace.quiet_s:
-                    raise passing.fault from None
-                await asyncio.sleep(passing.wait_s if passing.wait_s is not None else wait_s)
-                wait_s = min(wait_s * 2, pace.longest_s)
-                continue
-            if told is not None and told.state != state:
-                state = told.state
-                yield state
-            if following is not None and following != onward:
-                onward = following
-                known.forget()
-                if not is_empty:
-                    continue
-            if not follow or (told is not None and told.is_certain and told.state != "running"):
-                return
-            looks = 0 if is_new or state in (None, "running") else looks + 1
-            if looks >= pace.settled_looks:
-                return
-            if loop.time() - heard > pace.quiet_s:
-                yield "unknown"
-                return
-            wait_s = pace.first_s if is_new else min(wait_s * 1.5, pace.longest_s)
-            await asyncio.sleep(wait_s)
+        async with aclosing(followed(partial(self._pieces, build), self._pace, is_live=follow)) as told:
+            async for piece in told:
+                yield piece
 
     async def _pieces(self, build: str, onward: Onward | None) -> AsyncGenerator[Piece]:
-        """What one request for a log gives, as it comes. Raises `_Passing`, `RuntimeFault`."""
+        """What one request for a log gives, as it comes. Raises `Passing`, `RuntimeFault`."""
         query = {} if onward is None else {onward.name: onward.value}
         url = self._address.at("/api/builds", build) + "/logs"
         async with self._answered("GET", url, query) as response:
@@ -190,7 +124,7 @@ class Platform:
             try:
                 async with self._answered("GET", self._address.base + path, {}) as response:
                     return loads(await _text(response))
-            except _Passing as passing:
+            except Passing as passing:
                 if attempt == 2:
                     raise passing.fault from None
                 await asyncio.sleep(passing.wait_s or self._pace.first_s)
@@ -205,7 +139,7 @@ class Platform:
         try:
             async with self._answered(method, self._address.base + path, {}, dumps(body)) as response:
                 text = await _text(response)
-        except _Passing as passing:
+        except Passing as passing:
             raise passing.fault from None
         try:
             return loads(text)
@@ -249,7 +183,7 @@ class Platform:
             ) from None
         except httpx.HTTPError as error:
             fault = self._unreachable(what, error, is_read=is_read)
-            raise _Passing(fault, is_silence=isinstance(error, httpx.ReadTimeout)) from None
+            raise Passing(fault, is_silence=isinstance(error, httpx.ReadTimeout)) from None
         raise RuntimeFault("platform_redirects", f"{what} is redirected more than {_REDIRECTS} times.")
 
     async def _check(self, what: str, response: httpx.Response, *, is_read: bool) -> None:
@@ -270,7 +204,7 @@ class Platform:
         if wait_s is not None:
             fault.details["retry_after_s"] = wait_s
         if is_read and status not in _NO_RETRY:
-            raise _Passing(fault, wait_s)
+            raise Passing(fault, wait_s)
         raise fault
 
     def _followed(self, what: str, request: httpx.Request, after: httpx.Request, *, is_read: bool) -> httpx.Request:
@@ -305,28 +239,6 @@ class Platform:
 
     def _what(self, method: str, path: str) -> str:
         return f"{method} {self._address.base.partition('://')[2].partition('/')[0]}{path}"
-
-
-class _Known:
-    """Which lines of a log were told: another request tells them again, or the last of them if older ones are gone."""
-
-    def __init__(self) -> None:
-        self._told = Counter[tuple[str, str, float | None]]()
-        self._left = Counter[tuple[str, str, float | None]]()
-
-    def begin(self) -> None:
-        self._left = self._told.copy()
-
-    def forget(self) -> None:
-        self._told.clear()
-
-    def is_new(self, line: Line) -> bool:
-        at = (line.text, line.stage, line.at)
-        if self._left[at] > 0:
-            self._left[at] -= 1
-            return False
-        self._told[at] += 1
-        return True
 
 
 _CODES: Final[Mapping[int, str]] = {

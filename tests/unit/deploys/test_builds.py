@@ -13,7 +13,7 @@ import pytest
 
 from runtime_core.connections.secrets import EnvironmentSecrets
 from runtime_core.deploys.builds import Order
-from runtime_core.deploys.platform import Pace
+from runtime_core.deploys.following import Pace
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.runtime import Runtime
 from runtime_core.wire.builds import Build, Changes, Line

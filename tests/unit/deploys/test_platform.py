@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from runtime_core.deploys.address import Address
-from runtime_core.deploys.platform import Pace, Platform
+from runtime_core.deploys.following import Pace
+from runtime_core.deploys.platform import Platform
 from runtime_core.wire.builds import Line
 from runtime_core.wire.codes import RuntimeFault
 from tests.support.platform import KEY, Cuts, PlatformServer, Streams, platform_server
