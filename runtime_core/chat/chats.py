@@ -69,6 +69,11 @@ class Chats:
         self._executes = executes
         self._live: dict[str, LiveTurn | None] = {}
 
+    @property
+    def working(self) -> Sequence[str]:
+        """The agents whose turn goes on; may be asked from any thread."""
+        return [turn.agent for turn in list(self._live.values()) if turn is not None]
+
     async def send(self, request: ChatRequest) -> AsyncGenerator[Event]:
         """Have a turn; its events as contract 7.2 has them, with their parameters as they are (`events.redacted`).
 

@@ -79,6 +79,10 @@ class LiveTurn:
         self._work = asyncio.create_task(self._whole(), name=f"turn of {request.session_id}")
         self._task = asyncio.create_task(self._to_its_end(), name=f"end of a turn of {request.session_id}")
 
+    @property
+    def agent(self) -> str:
+        return self._request.agent.name
+
     async def stop(self, reason: str) -> None:
         """End it where it stands, and wait until what was said is kept. Its durable runs go on."""
         if not self._work.done():
