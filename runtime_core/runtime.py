@@ -286,8 +286,9 @@ class Runtime:
 
     @property
     def working(self) -> Sequence[str]:
-        """The tools of the runs that this process advances right now; may be asked from any thread."""
-        return self._engine.working
+        """The tools of the runs that this process advances right now, and the agents whose turn of a conversation goes
+        on; may be asked from any thread."""
+        return (*self._engine.working, *self.chats.working)
 
     @property
     def bundles(self) -> Sequence[Bundle]:

@@ -229,3 +229,17 @@ def test_a_turn_goes_on_while_the_loop_of_the_window_does_something_else(tmp_pat
             assert isinstance(talking.result()[-1], Ended)
 
     play(story())
+
+
+def test_an_agent_is_at_work_as_long_as_its_turn_goes_on(tmp_path: Path) -> None:
+    async def go() -> tuple[list[str], list[str]]:
+        async with window(tmp_path) as talk:
+            during: list[str] = []
+            async for event in talk.events("Review t-1042"):
+                if isinstance(event, ChatCall):
+                    during = during or list(talk.gateway.working)
+            return during, list(talk.gateway.working)
+
+    during, after = asyncio.run(go())
+    assert "default" in during
+    assert after == []
