@@ -427,6 +427,7 @@ def test_which_conversation_goes_on(tmp_path: Path) -> None:
             assert plain != await said_in()
             assert north == await said_in(scope="north")
             assert north != await said_in(scope="north", agent="other")
+            assert north != await said_in(scope="north", source="automation")
             assert plain == await said_in(session_id=plain, root=None)
             assert plain not in (unknown := await said_in(session_id="chat_nowhere"), "chat_nowhere")
             assert unknown.startswith("chat_")
