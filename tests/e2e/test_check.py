@@ -214,7 +214,7 @@ def depot(tmp_path: Path) -> Path:
         "skills/loading/SKILL.md": "# Skill: Loading\n",
         "hooks/guard/index.mjs": "export function createHook() { return { run: () => ({ action: 'allow' }) }; }\n",
         "agents/clerk/AGENT.md": "You are a clerk.\n",
-        "evals/late.md": "# Eval: Late\n",
+        "evals/late.md": "# Eval: Late\n\n## Query\nWhat is late?\n\n## Assertions\n- contains: p_77\n",
         "pages/index.json": "{}",
     }
     for name, content in (*files.items(), *texts.items()):
