@@ -22,9 +22,11 @@ class JsonField(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, name: str, *, lines: int = 2, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, name: str, *, lines: int = 2, most: int = 14, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self.area = TextArea(theme, name, font="mono", lines=lines, parent=self)
+        self.area = TextArea(theme, name, font="mono", lines=lines, most=most, parent=self)
         self._state = PlainLabel("", theme, "meta", "muted", self, wrap=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, Desk
-
-
-def act(verb: str) -> Callable[[Desk], None]:
-    def run(desk: Desk) -> None:
-        desk.act(verb)
-
-    return run
-
-
-def can(verb: str) -> Callable[[Desk], bool]:
-    def holds(desk: Desk) -> bool:
-        return desk.can(verb)
-
-    return holds
+from inbox_app.commands.base import QT_TRANSLATE_NOOP, Command, act, can
 
 
 def _command(verb: str, title: str, keys: str) -> Command:

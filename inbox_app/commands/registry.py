@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction, QKeySequence
 
-from inbox_app.commands import answering, automating, building, chatting, evaluating, navigating, runs
+from inbox_app.commands import answering, automating, building, chatting, evaluating, navigating, runs, starting
 from inbox_app.commands.base import Command, Desk
 
 COMMANDS: Sequence[Command] = (
@@ -15,6 +15,7 @@ COMMANDS: Sequence[Command] = (
     *answering.COMMANDS,
     *runs.COMMANDS,
     *chatting.COMMANDS,
+    *starting.COMMANDS,
     *evaluating.COMMANDS,
     *automating.COMMANDS,
     *building.COMMANDS,

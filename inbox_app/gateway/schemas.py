@@ -45,12 +45,25 @@ def problem(schema: Json, value: Json) -> str:
 
 def misfits(schema: Json, value: Json) -> list[Misfit]:
     """Everything that does not fit, each at its place; empty as well if nothing can be said."""
-    if not isinstance(schema, dict) or _CHECK not in sys.modules:
+    if not isinstance(schema, dict) or _CHECK not in sys.modules or not _is_sound(cast("Mapping[str, Any]", schema)):
         return []
     from runtime_core.repo import params
 
     found = params.misfits(cast("Mapping[str, Any]", schema), value, limit_s=_LIMIT_S)
     return [Misfit(one.path, one.message, one.is_missing) for one in found]
+
+
+_sound: list[tuple[Mapping[str, Any], bool]] = []
+"""The schema that was looked at last, and whether it is one."""
+
+
+def _is_sound(schema: Mapping[str, Any]) -> bool:
+    """A schema from elsewhere may be none, and checking with it would raise anything."""
+    if not _sound or _sound[0][0] is not schema:
+        from runtime_core.repo.params import check_schema
+
+        _sound[:] = [(schema, all(problem.tolerable for problem in check_schema(schema)))]
+    return _sound[0][1]
 
 
 def is_about(found: str, field: str) -> bool:

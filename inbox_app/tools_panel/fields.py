@@ -45,7 +45,7 @@ class Wrong(Protocol):
         """Whether there is no value at all to be sent."""
         ...
 
-    def focus_field(self) -> None: ...
+    def focus_field(self) -> bool: ...
 
 
 class Field(QWidget):
@@ -109,8 +109,10 @@ class Field(QWidget):
     def set_wrong(self, wrong: bool) -> None:
         """Mark the field as one with a problem."""
 
-    def focus_field(self) -> None:
+    def focus_field(self) -> bool:
+        """Take the keyboard; False if there is nothing to be filled in."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return True
 
     @property
     def hidden(self) -> str:
@@ -133,7 +135,7 @@ class TextField(Field):
     def __init__(self, theme: Theme, name: str, shape: Shape, parent: QWidget, *, keeps: bool = False) -> None:
         super().__init__(theme, name, shape, parent, keeps=keeps)
         lines = 4 if shape.is_long else 1
-        self._area = TextArea(theme, name, font="mono", lines=lines, most=MOST_LINES, parent=self)
+        self._area = TextArea(theme, name, font="mono", lines=lines, most=MOST_LINES, is_tight=True, parent=self)
         self._given = False
         self._column.addWidget(self._area)
         self.setFocusProxy(self._area)
@@ -349,6 +351,9 @@ class FixedField(Field):
     def clear(self) -> None:
         self._given = False
         self._show()
+
+    def focus_field(self) -> bool:
+        return False
 
     def _show(self) -> None:
         self._label.set_role("text" if self._given else "muted")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import QTimer, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from inbox_app.cards.json_field import JsonField
 from inbox_app.gateway import schemas, values
@@ -21,6 +21,7 @@ from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.segments import Segments
 
 CHECK_MS: Final = 120
+JSON_LINES: Final = 24
 _FORM, _JSON = 0, 1
 
 
@@ -40,13 +41,10 @@ class SchemaForm(QWidget):
         self._modes = Segments(theme, self.tr("Form or JSON"), [self.tr("Form"), self.tr("JSON")], self)
         self._why = MarkedLabel("", theme, "meta", "failed", self)
         self._why.hide()
-        self._json = JsonField(theme, self.tr("Input as JSON"), lines=8, parent=self)
+        self._json = JsonField(theme, self.tr("Input as JSON"), lines=8, most=JSON_LINES, parent=self)
         self._form = QWidget(self)
         self._form_column = QVBoxLayout(self._form)
         self._form_column.setContentsMargins(0, 0, 0, 0)
-        self._pages = QStackedWidget(self)
-        self._pages.addWidget(self._form)
-        self._pages.addWidget(self._json)
         self.top = QHBoxLayout()
         self.top.setSpacing(theme.px(SPACE_3))
         self.top.addWidget(self._modes)
@@ -55,7 +53,8 @@ class SchemaForm(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.px(SPACE_3))
         column.addLayout(self.top)
-        column.addWidget(self._pages)
+        column.addWidget(self._form)
+        column.addWidget(self._json)
         self._checking = QTimer(self)
         self._checking.setSingleShot(True)
         self._checking.setInterval(CHECK_MS)
@@ -112,7 +111,7 @@ class SchemaForm(QWidget):
 
     @property
     def shows_json(self) -> bool:
-        return self._pages.currentWidget() is self._json
+        return not self._json.isHidden()
 
     def show_json(self) -> None:
         if not self.shows_json:
@@ -158,8 +157,8 @@ class SchemaForm(QWidget):
     def focus_first(self) -> None:
         if self.shows_json:
             self._json.focus_field()
-        elif self._root is not None:
-            self._root.focus_field()
+        elif self._root is None or not self._root.focus_field():
+            self._modes.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     @Slot()
     def check(self) -> None:
@@ -179,12 +178,11 @@ class SchemaForm(QWidget):
         self._modes.setCurrentIndex(mode)
         self._modes.blockSignals(False)
         self._modes.update()
-        self._pages.setCurrentIndex(mode)
-        for index, page in enumerate((self._form, self._json)):  # the page that is not shown takes no room
-            policy = page.sizePolicy()
-            policy.setVerticalPolicy(policy.Policy.Preferred if index == mode else policy.Policy.Ignored)
-            page.setSizePolicy(policy)
-        self._pages.updateGeometry()
+        shown, hidden = (self._form, self._json) if mode == _FORM else (self._json, self._form)
+        if hidden.isAncestorOf(self.window().focusWidget() or self.window()):
+            self._modes.setFocus()
+        hidden.hide()
+        shown.show()
 
     @Slot(int)
     def _on_mode_chosen(self, mode: int) -> None:

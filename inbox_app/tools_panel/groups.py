@@ -119,10 +119,8 @@ class Group(Field):
         for row in self.rows() if self._given else ():
             yield from row.wrong()
 
-    def focus_field(self) -> None:
-        first = next(iter(self.rows()), None)
-        if first is not None:
-            first.focus_field()
+    def focus_field(self) -> bool:
+        return any(row.focus_field() for row in self.rows()) if self._given else False
 
     def _spoken(self, name: str) -> str:
         return f"{self._name} › {name}" if self._name else name
@@ -140,13 +138,15 @@ class ObjectField(Group):
         self._more: list[NamedRow] = []
         self._order: dict[str, int] = {}
         self._is_built = False
-        self._empty: PlainLabel | None = None
         self._add = ActionButton(
             making.theme, self.tr("Add a field"), "link", parent=self._box, icon_name="plus", height=BUTTON_ROW
         )
         self._add.setAccessibleName(self.tr("Add a field to {0}").format(name) if name else self.tr("Add a field"))
         self._add.clicked.connect(self._on_add)
         self._add.setVisible(shape.extra is not None)
+        if not shape.properties:
+            words = self.tr("No parameters are named.") if not name else self.tr("No fields are named.")
+            self._inside.addWidget(PlainLabel(words, making.theme, "meta", "muted", self._box))
         self._inside.addWidget(self._add)
 
     def rows(self) -> Sequence[Row]:
@@ -439,8 +439,9 @@ class VariantsField(Group):
         for row in self.rows():
             yield from row.wrong()
 
-    def focus_field(self) -> None:
+    def focus_field(self) -> bool:
         self._choice.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return True
 
     def clear(self) -> None:
         for row in self._made.values():

@@ -138,8 +138,9 @@ class Row(QWidget):
             yield self
         yield from self.field.inner()
 
-    def focus_field(self) -> None:
-        self.field.focus_field()
+    def focus_field(self) -> bool:
+        """False if there is nothing to be filled in."""
+        return self.field.focus_field()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

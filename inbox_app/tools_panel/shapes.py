@@ -17,6 +17,8 @@ Rules: TypeAlias = Mapping[str, Any]
 
 MOST_VARIANTS: Final = 30
 LONG_TEXT: Final = 200
+MOST_LOOKS: Final = 300
+"""A schema that contains itself comes to an end."""
 _HOPS: Final = 20
 _LONG_FORMATS: Final = frozenset({"textarea", "markdown", "multiline"})
 _TYPES: Final[dict[str, Kind]] = {
@@ -41,7 +43,6 @@ _SIGNS: Final[dict[str, str]] = {
     "maximum": "number",
 }
 """Keywords that say what is meant where no type does."""
-_MERGED: Final = frozenset({"type", "properties", "required", "title", "description", "additionalProperties"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +84,28 @@ class Schema:
 
     def __init__(self, whole: Json) -> None:
         self.whole: Rules = cast("Rules", whole) if isinstance(whole, Mapping) else {}
+        self._looks = self._steps = 0
 
     def shape(self, rules: Json) -> Shape:
         """What one part of it asks for."""
+        self._steps = MOST_LOOKS
         known = self._resolved(rules)
         if known is None:
             return Shape("json")
         return self._shape(known)
 
-    def fits(self, rules: Json, value: Json, depth: int = 0) -> bool:
-        """Whether a value looks like what is meant, to tell variants apart; no check of everything."""
+    def fits(self, rules: Json, value: Json) -> bool:
+        """Whether a value looks like what is meant, to tell variants apart; no check of everything.
+
+        What takes too many looks, as schemas that contain themselves may, does not fit.
+        """
+        self._looks = MOST_LOOKS
+        return self._fits(rules, value, 0)
+
+    def _fits(self, rules: Json, value: Json, depth: int) -> bool:
+        self._looks -= 1
+        if self._looks < 0 or depth > _HOPS:
+            return False
         shape = self.shape(rules)
         match shape.kind:
             case "text":
@@ -110,7 +123,7 @@ class Schema:
             case "list":
                 return isinstance(value, list)
             case "variants":
-                return any(self.fits(variant.rules, value, depth + 1) for variant in shape.variants if depth < _HOPS)
+                return any(self._fits(variant.rules, value, depth + 1) for variant in shape.variants)
             case "object":
                 return isinstance(value, dict) and self._holds(shape, cast("dict[str, Json]", value), depth)
             case "json":
@@ -122,12 +135,13 @@ class Schema:
         known = [name for name in value if name in shape.properties]
         if shape.is_closed and len(known) < len(value):
             return False
-        return depth >= _HOPS or all(self.fits(shape.properties[name], value[name], depth + 1) for name in known)
+        return all(self._fits(shape.properties[name], value[name], depth + 1) for name in known)
 
-    def _resolved(self, rules: Json) -> Rules | None:
+    def _resolved(self, rules: Json, depth: int = 0) -> Rules | None:
         """The part with what it refers to put in its place; None for what no form can show."""
         for _ in range(_HOPS):
-            if not isinstance(rules, Mapping):
+            self._steps -= 1
+            if not isinstance(rules, Mapping) or self._steps < 0 or depth > _HOPS:
                 return None
             known = cast("Rules", rules)
             if "$ref" in known:
@@ -137,7 +151,7 @@ class Schema:
                 title = {"title": _last(known["$ref"])} if "title" not in target and "title" not in known else {}
                 rules = {**title, **target, **{key: part for key, part in known.items() if key != "$ref"}}
             elif "allOf" in known:
-                rules = self._merged(known)
+                rules = self._merged(known, depth + 1)
             else:
                 return known
         return None
@@ -153,26 +167,30 @@ class Schema:
             found = cast("Rules", found)[name]
         return cast("Rules", found) if isinstance(found, Mapping) else None
 
-    def _merged(self, rules: Rules) -> Rules | None:
+    def _merged(self, rules: Rules, depth: int) -> Rules | None:
         """Objects that are to be met together as one; None if there is more to it than their fields."""
-        parts = [self._resolved(part) for part in cast("list[Json]", rules["allOf"])]
+        given = rules["allOf"]
+        parts = (
+            [self._resolved(part, depth) for part in cast("list[Json]", given)] if isinstance(given, list) else [None]
+        )
         rest = {key: part for key, part in rules.items() if key != "allOf"}
         merged: dict[str, Any] = {}
         for part in (*parts, rest):
             if part is None:
                 return None
             for key, item in part.items():
-                if key == "properties":
-                    merged[key] = {**merged.get(key, {}), **item}
-                elif key == "required":
-                    merged[key] = [*merged.get(key, []), *item]
-                elif key not in merged or merged[key] == item or key in ("title", "description"):
+                known: Any = merged.get(key)
+                if key == "properties" and isinstance(item, Mapping) and isinstance(known, Mapping | None):
+                    merged[key] = {**(known or {}), **item}
+                elif key == "required" and isinstance(item, list) and isinstance(known, list | None):
+                    merged[key] = [*(known or []), *item]
+                elif key not in merged or known == item or key in ("title", "description"):
                     merged[key] = item
                 else:
                     return None
         return merged
 
-    def _shape(self, rules: Rules) -> Shape:
+    def _shape(self, rules: Rules, depth: int = 0) -> Shape:
         words: dict[str, Any] = {
             "title": _text(rules.get("title")),
             "about": _text(rules.get("description")),
@@ -184,7 +202,7 @@ class Schema:
             return Shape("choice", choices=_choices(rules["enum"]), **words)
         for key in ("oneOf", "anyOf"):
             if isinstance(rules.get(key), list):
-                return self._several(rules, key, words)
+                return self._several(rules, key, words, depth)
         kind = rules.get("type") or next((meant for sign, meant in _SIGNS.items() if sign in rules), None)
         if isinstance(kind, list):
             names = cast("list[Any]", kind)
@@ -216,21 +234,20 @@ class Schema:
             case _:
                 return Shape("json", **words)
 
-    def _several(self, rules: Rules, key: str, words: dict[str, Any]) -> Shape:
+    def _several(self, rules: Rules, key: str, words: dict[str, Any], depth: int) -> Shape:
         given = cast("list[Json]", rules[key])
         base = {name: part for name, part in rules.items() if name not in (key, "title", "description", "default")}
         resolved = [self._resolved(one) for one in given]
         parts = [{**base, **part} if part is not None else None for part in resolved]
-        if not parts or len(parts) > MOST_VARIANTS or None in parts:
+        if not parts or len(parts) > MOST_VARIANTS or None in parts or depth > _HOPS:
             return Shape("json", **words)
         known = cast("list[Rules]", parts)
         if all("const" in part for part in known):
             choices = [Choice(part["const"], _text(part.get("title")) or label(part["const"])) for part in known]
             return Shape("choice", choices=choices, **words)
         if len(known) == 1:
-            return self._shape(
-                {**known[0], **{name: rules[name] for name in ("title", "description") if name in rules}}
-            )
+            own = {name: rules[name] for name in ("title", "description", "default") if name in rules}
+            return self._shape({**known[0], **own}, depth + 1)
         names = [_name_of(part) for part in known]
         labels = [f"{name} {at + 1}" if names.count(name) > 1 else name for at, name in enumerate(names)]
         return Shape("variants", variants=list(map(Variant, labels, known)), **words)

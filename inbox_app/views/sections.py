@@ -11,6 +11,7 @@ from inbox_app.section import Section, Surroundings
 
 MADE_BY: Final[dict[ViewName, tuple[str, str]]] = {
     "chat": ("inbox_app.chat.section", "ChatSection"),
+    "tools": ("inbox_app.tools_panel.section", "ToolsSection"),
     "evals": ("inbox_app.evals.section", "EvalsSection"),
     "automations": ("inbox_app.automations.section", "AutomationsSection"),
     "repositories": ("inbox_app.repositories.section", "RepositoriesSection"),

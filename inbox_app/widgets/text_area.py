@@ -18,7 +18,9 @@ _PARAGRAPH: Final = "\u2029"
 
 
 class TextArea(QPlainTextEdit):
-    """Grows from ``lines`` to ``most`` lines. Tab leaves it, Enter breaks the line, Ctrl+Enter is for the window.
+    """Grows from ``lines`` to ``most`` lines; ``is_tight``: one line is as high as a `LineField`.
+
+    Tab leaves it, Enter breaks the line, Ctrl+Enter is for the window.
 
     What is typed here never becomes a command, also while it is read only.
     """
@@ -31,6 +33,7 @@ class TextArea(QPlainTextEdit):
         font: FontKind = "body",
         lines: int = 4,
         most: int = 14,
+        is_tight: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -38,13 +41,15 @@ class TextArea(QPlainTextEdit):
         self._kind: FontKind = font
         self._least = lines
         self._most = most
+        self._is_tight = is_tight
         self.setProperty("field", True)
         self.setAccessibleName(name)
         self.setTabChangesFocus(True)
         self.setFont(theme.font(font))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.document().setDocumentMargin(theme.px(SPACE_1))
-        self.setViewportMargins(RING, RING, RING, RING)
+        self.document().setDocumentMargin(theme.px(SPACE_1 / 2 if is_tight else SPACE_1))
+        slack = 1 if is_tight else 0  # what just fits would scroll
+        self.setViewportMargins(RING, RING - slack, RING, RING - slack)
         self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
         self._on_size_changed()
         theme.changed.connect(self._on_theme_changed)
@@ -111,7 +116,7 @@ class TextArea(QPlainTextEdit):
         shown = min(max(rows, self._least), self._most)
         line = max(self.fontMetrics().lineSpacing(), self._theme.px(LINE_HEIGHT[self._kind]) - 4)
         frame = 2 * (self.frameWidth() + RING + int(self.document().documentMargin()))
-        height = shown * line + frame + self._theme.px(SPACE_1)
+        height = shown * line + frame + (0 if self._is_tight else self._theme.px(SPACE_1))
         if height != self.height():
             self.setFixedHeight(height)
 

@@ -52,6 +52,10 @@ class FakeGateway:
         self.resumed: list[tuple[str, str | None]] = []
         self.followed: list[str | None] = []
         self.reply: Outcome | GatewayError = Outcome("complete", None)
+        self.starts: list[Start] = []
+        self.start_reply: Outcome | GatewayError = GatewayError("NOT_FOUND", "a fake gateway runs nothing")
+        self.started = asyncio.Event()
+        self.started.set()
         self.working: Sequence[str] = ()
         self.opened = False
         self.closed = False
@@ -124,7 +128,12 @@ class FakeGateway:
         return self.reply
 
     async def start(self, start: Start) -> Outcome:
-        raise GatewayError("NOT_FOUND", "a fake gateway runs nothing")
+        """Replies as soon as ``started`` is set."""
+        self.starts.append(start)
+        await self.started.wait()
+        if isinstance(self.start_reply, GatewayError):
+            raise self.start_reply
+        return self.start_reply
 
     async def watch(self) -> AsyncIterator[Batch]:
         first = await self.pending()

@@ -23,7 +23,7 @@ from inbox_app.gateway.base import Batch, GatewayError, Pause, Votes
 from inbox_app.state.drafts import Draft
 from inbox_app.theme.palettes import PALETTES, PaletteName
 from inbox_app.theme.theme import Theme
-from tests.support import automation_scenes, build_scenes, chat_scenes, eval_scenes, scenes
+from tests.support import automation_scenes, build_scenes, chat_scenes, eval_scenes, scenes, tool_scenes
 from tests.support.builders import NOW, detail, pause, stopped_run
 from tests.support.fake_gateway import FakeGateway
 from tests.support.stage import ARMED_S, Stage, stage, strike
@@ -231,6 +231,7 @@ SCENES: dict[str, Callable[[Theme], Awaitable[Stage]]] = {
     **build_scenes.SCENES,
     **chat_scenes.SCENES,
     **eval_scenes.SCENES,
+    **tool_scenes.SCENES,
 }
 DIALOGS = frozenset({"keys", "confirm"}) | automation_scenes.DIALOGS | build_scenes.DIALOGS
 

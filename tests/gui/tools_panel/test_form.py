@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
@@ -322,6 +322,13 @@ SCHEMAS = st.recursive(
 )
 
 
+SELF: Json = {"$ref": "#"}
+
+
+@example(schema={"oneOf": [SELF]}, value=1)
+@example(schema={"oneOf": [SELF, SELF, SELF]}, value={"a": 1})
+@example(schema={"allOf": [SELF, SELF]}, value=None)
+@example(schema={"type": "object", "properties": {"a": {"anyOf": [SELF, {"type": "null"}]}}}, value={"a": {"a": {}}})
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(schema=SCHEMAS, value=ANY)
 def test_every_value_goes_through_every_form_unchanged(theme: Theme, schema: Json, value: Json) -> None:
@@ -338,6 +345,39 @@ def test_every_value_goes_through_every_form_unchanged(theme: Theme, schema: Jso
         form.show_schema(schema)
         form.put_text(text)
         assert form.text() == text
+    finally:
+        form.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+KEYWORDS = [
+    "type",
+    "properties",
+    "items",
+    "enum",
+    "oneOf",
+    "anyOf",
+    "allOf",
+    "required",
+    "default",
+    "format",
+    "title",
+    "description",
+    "additionalProperties",
+    "maxLength",
+    "$ref",
+    "prefixItems",
+]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(schema=st.dictionaries(st.sampled_from(KEYWORDS), ANY | SCHEMAS, max_size=4), value=ANY)
+def test_a_schema_that_is_none_makes_a_form_all_the_same(theme: Theme, schema: Json, value: Json) -> None:
+    form = SchemaForm(theme)
+    try:
+        form.show_schema(schema)
+        form.set_value(value)
+        assert values.canonical(form.value()) == values.canonical(value)
     finally:
         form.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

@@ -6,12 +6,14 @@ import asyncio
 import json
 import shutil
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from inbox_app.gateway.base import GatewayError
+from inbox_app.gateway import values
+from inbox_app.gateway.base import GatewayError, Start
 from inbox_app.gateway.catalog import Repository
 from inbox_app.gateway.embedded import EmbeddedGateway
 
@@ -138,3 +140,19 @@ def test_trust_is_needed_and_given(tmp_path: Path, repo: Path) -> None:
 def test_the_model_of_the_command_line_counts_for_every_agent(tmp_path: Path, repo: Path) -> None:
     [found] = told(tmp_path / "data", repositories, repositories=[repo], model="scripted:other.json")
     assert {agent.model for agent in found.agents} == {"scripted:other.json"}
+
+
+def test_a_tool_of_the_catalog_is_started_as_the_route_does(tmp_path: Path, repo: Path) -> None:
+    async def story(gateway: EmbeddedGateway) -> None:
+        found = await gateway.catalog.open_repository(str(repo))
+        refund = next(tool for tool in found.tools if tool.invocable)
+        start = Start(refund.name, '{"amount": 120.00}', found.path, lane="invoke")
+        done = await gateway.start(start)
+        assert (done.kind, values.compact(done.result)) == ("complete", '{"amount": 120.00}')
+        with pytest.raises(GatewayError) as refused:
+            await gateway.start(replace(start, tool="total"))
+        assert refused.value.code == "tool_not_invocable"
+        direct = await gateway.start(replace(start, tool="total", lane="direct"))
+        assert (direct.kind, direct.run_id) == ("complete", None)
+
+    told(tmp_path / "data", story)

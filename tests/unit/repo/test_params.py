@@ -238,3 +238,10 @@ def test_every_misfit_is_told_at_its_own_place() -> None:
 def test_of_several_ways_the_nearest_is_told() -> None:
     schema = '{"anyOf": [{"type": "null"}, {"type": "object", "properties": {"n": {"maximum": 3}}}]}'
     assert found(schema, '{"n": 4}') == [(("n",), "4 is greater than the maximum of 3", False)]
+
+
+@pytest.mark.parametrize("schema", ['{"oneOf": [{"$ref": "#"}]}', '{"allOf": [{"$ref": "#"}, {"$ref": "#"}]}'])
+def test_a_schema_that_leads_back_to_itself_comes_to_an_end(schema: str) -> None:
+    rules: Any = loads(schema)
+    assert check_value(rules, 1, what="the parameters", whose="the schema") is not None
+    assert found(schema, "1") == []
