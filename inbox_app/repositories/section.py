@@ -7,9 +7,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QObject, Qt, QTimer, Slot
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QObject, QTimer, Slot
 
+from inbox_app.commands.repositories import RepositoryActs
 from inbox_app.gateway.base import Batch, GatewayError
 from inbox_app.gateway.builds import Build, BuildEvent, Deploy, LogLine
 from inbox_app.gateway.catalog import Repository
@@ -18,7 +18,6 @@ from inbox_app.repositories.page import RepositoryPage, spoken
 from inbox_app.repositories.pane import RepositoriesPane
 from inbox_app.repositories.tables import RepositoryTable
 from inbox_app.section import Surroundings, Verb
-from inbox_app.widgets.dialogs import ConfirmDialog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -54,6 +53,10 @@ class RepositoriesSection(QObject):
         self._is_listed = False
         self._pane = RepositoriesPane(around.theme)
         self._page = RepositoryPage(around.theme, around.go_to_run, around.clock)
+        self._acts = RepositoryActs(
+            around.theme, around.window, self._catalog, around.spawn, around.memory, around.show_notice, self
+        )
+        self._acts.changed.connect(self._on_acted)
         self._table = RepositoryTable(self)
         self._pane.table.setModel(self._table)
         self._pane.selected.connect(self._on_selected)
@@ -83,7 +86,8 @@ class RepositoriesSection(QObject):
     @property
     def verbs(self) -> Mapping[str, Verb]:
         return {
-            "repositories.open": Verb(self._ask_open, self._can_open),
+            "repositories.open": Verb(self._acts.ask_open, self._can_open),
+            "repositories.remove": Verb(self._ask_remove, self._is_shown),
             "repositories.reload": Verb(self._reload, self._can_build),
             "repositories.deploy": Verb(self._ask_deploy, self._can_build),
         }
@@ -125,7 +129,7 @@ class RepositoriesSection(QObject):
 
     async def _list(self) -> None:
         try:
-            catalog = self._catalog
+            catalog = self._catalog()
             if catalog is None:
                 return
             found = await catalog.repositories()
@@ -297,32 +301,18 @@ class RepositoriesSection(QObject):
 
     @Slot()
     def _ask_trust(self) -> None:
-        current = self._current
-        if current is None:
-            return
-        dialog = ConfirmDialog(
-            self._around.theme,
-            self.tr("Trust the code of {0}?").format(spoken(current)),
-            self.tr("As it is now, it may use what the page lists. A change of the code asks again."),
-            self.tr("Trust it"),
-            self.tr("Do not trust it"),
-            self._around.window,
-        )
-        dialog.confirmed.connect(self._on_trusted)
-        dialog.open()
+        if self._current is not None:
+            self._acts.ask_trust(self._current)
 
     @Slot()
-    def _on_trusted(self) -> None:
-        self._around.spawn(self._trust(self._page.path), "trust")
+    def _ask_remove(self) -> None:
+        if self._current is not None:
+            self._acts.ask_remove(self._current)
 
-    async def _trust(self, path: str) -> None:
-        catalog = self._catalog
-        if catalog is None:
-            return
-        try:
-            await catalog.trust(path)
-        except GatewayError as error:
-            self._refuse(path, error.message)
+    @Slot(str)
+    def _on_acted(self, path: str) -> None:
+        """A repository was opened or trusted, or (no path) removed."""
+        self._wanted = path
         self._read()
 
     @Slot(str, bool)
@@ -346,38 +336,16 @@ class RepositoriesSection(QObject):
     def _on_empty_followed(self) -> None:
         """The list could not be read, or is empty."""
         if self._is_listed:
-            self._ask_open()
+            self._acts.ask_open()
         else:
             self._pane.show_loading()
             self._read()
 
+    def _is_shown(self) -> bool:
+        return self._current is not None
+
     def _can_open(self) -> bool:
-        return self._catalog is not None
-
-    @Slot()
-    def _ask_open(self) -> None:
-        dialog = QFileDialog(self._around.window, self.tr("Open an agent repository"))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._on_folder_chosen)
-        dialog.open()
-
-    @Slot(str)
-    def _on_folder_chosen(self, path: str) -> None:
-        self._around.spawn(self._open(path), "open a repository")
-
-    async def _open(self, path: str) -> None:
-        catalog = self._catalog
-        if catalog is None:
-            return
-        try:
-            found = await catalog.open_repository(path)
-        except GatewayError as error:
-            self._around.show_notice(self.tr("The repository was not opened."), error.message)
-            return
-        self._wanted = found.path
-        self._read()
+        return self._catalog() is not None
 
     def _refuse(self, path: str, why: str) -> None:
         self._of(path).refusal = why
@@ -391,7 +359,6 @@ class RepositoriesSection(QObject):
         gateway = self._around.gateway()
         return gateway.builds if gateway is not None else None
 
-    @property
     def _catalog(self) -> Catalog | None:
         gateway = self._around.gateway()
         return gateway.catalog if gateway is not None else None

@@ -242,6 +242,17 @@ def test_an_empty_list_leads_to_a_repository(shown: Open, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: it.scene.current == "/agents/scribe")
 
 
+def test_a_repository_is_removed_from_the_list_when_that_was_confirmed(shown: Open, qtbot: QtBot) -> None:
+    it = shown(catalog=FakeCatalog(repository(), repository("support-desk")))
+    qtbot.waitUntil(lambda: it.scene.desk.can("repositories.remove"))
+    it.scene.desk.act("repositories.remove")
+    qtbot.waitUntil(lambda: isinstance(QApplication.activeModalWidget(), ConfirmDialog))
+    assert len(it.catalog.listed) == 2
+    it.click("Remove", QApplication.activeModalWidget())
+    qtbot.waitUntil(lambda: it.scene.current == "/agents/support-desk")
+    it.until("support-desk")
+
+
 def test_a_list_that_cannot_be_read_is_tried_again(shown: Open, qtbot: QtBot) -> None:
     catalog = FakeCatalog()
     catalog.refuse = GatewayError("INTERNAL_ERROR", "The built-in runtime is closed.")
