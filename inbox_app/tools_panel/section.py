@@ -125,7 +125,9 @@ class ToolsSection(QObject):
         catalog = self._catalog()
         try:
             if catalog is not None:
-                self._repositories = await catalog.repositories()
+                known = {one.path: one for one in self._repositories or ()}
+                found = await catalog.repositories()
+                self._repositories = [known[one.path] if known.get(one.path) == one else one for one in found]
                 self._problem = ""
         except GatewayError as error:
             self._problem = error.message

@@ -160,4 +160,7 @@ def _key(row: Row) -> str:
 
 
 def _same(old: Row, row: Row) -> bool:
+    """Of a tool only what is its own: comparing its whole repository for every tool would take long."""
+    if isinstance(old, ToolRow) and isinstance(row, ToolRow):
+        return old.tool == row.tool and old.repository.name == row.repository.name
     return old == row

@@ -32,6 +32,7 @@ def _keys_of_views() -> list[Group]:
     translate = QCoreApplication.translate
     return [
         (translate("menus", "In a list"), [(translate("menus", "Move"), ["↑", "↓"])]),
+        (translate("menus", "In the form of a tool"), [(translate("menus", "Start it"), [_shown("Ctrl+Return")])]),
         (
             translate("menus", "In the call tree"),
             [
