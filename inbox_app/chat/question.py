@@ -149,7 +149,7 @@ class QuestionPart(Part):
     def update_pause(self, pause: Pause) -> None:
         """The question as the runtime has it now; content that changed is never swapped under the reader."""
         shown = self._pause
-        if shown is None:
+        if shown is None or pause is shown or pause is self._fresh:
             return
         if content(shown) != content(pause):
             self._fresh = pause

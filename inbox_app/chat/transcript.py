@@ -218,6 +218,7 @@ class Transcript(QAbstractScrollArea):
             turn.view.deleteLater()
             turn.view = None
             self._chain_due = True
+            self._forget_stop()
 
     @Slot()
     def _later(self) -> None:
@@ -329,7 +330,9 @@ class Transcript(QAbstractScrollArea):
         if self._stop not in rows:
             self._stop = rows[-1] if rows else None
         for row in rows:
-            row.setFocusPolicy(Qt.FocusPolicy.StrongFocus if row is self._stop else Qt.FocusPolicy.ClickFocus)
+            row.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        if self._stop is not None:
+            self._set_stop(self._stop)
         stops = [stop for part in parts for stop in part.tab_stops() if stop.focusPolicy() != Qt.FocusPolicy.NoFocus]
         for before, after in pairwise([self._new_below, *stops]):
             QWidget.setTabOrder(before, after)
@@ -339,16 +342,30 @@ class Transcript(QAbstractScrollArea):
         """Show what the keyboard reached; under the mouse nothing moves."""
         if new is None or not self.viewport().isAncestorOf(new):
             return
+        if self._due.isActive():  # it has its place only then
+            self._arrange()
         part: QObject | None = new
         while part is not None and not isinstance(part, Part):
             part = part.parent()
-        if part is not None and part is not self._stop and part is new:
-            self._stop, self._chain_due = part, True
-            self._later()
+        if part is not None and part is new:
+            self._set_stop(part)
         if isinstance(part, QuestionPart) and self._stuck:
             self._hold()  # what is being answered stays where it is, whatever is said below
         if not QApplication.mouseButtons():
             self.show_widget(new)
+
+    def _set_stop(self, part: Part) -> None:
+        """The row that the Tab key reaches is the one the keyboard was in last."""
+        if self._stop is not None:
+            self._stop.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self._stop = part
+        part.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def _forget_stop(self) -> None:
+        """A part that is gone is not held on to."""
+        views = [turn.view for turn in self._turns if turn.view is not None]
+        if not any(part is self._stop for view in views for part in view.parts):
+            self._stop = None
 
     def _hold(self) -> None:
         """Keep the place from now on, also at the end."""
@@ -382,6 +399,7 @@ class Transcript(QAbstractScrollArea):
     @Slot()
     def _on_reordered(self) -> None:
         self._chain_due = True
+        self._forget_stop()
         self._later()
 
     @Slot(int)

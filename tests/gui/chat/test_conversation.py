@@ -446,3 +446,22 @@ def test_text_that_is_said_is_copied_as_it_was_written(chat: Open, qtbot: QtBot)
     assert "⟨U+202E⟩" in prose.accessibleDescription()
     prose.show_text(said + " and more")
     assert prose.selected_text() == said
+
+
+def test_the_keyboard_stays_in_the_conversation_when_what_it_was_in_goes(chat: Open) -> None:
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", call("1"), call("2", internal=True), Text("Yes.")))))
+    it.open()
+    it.scene.desk.act("chat.calls")
+    it.wait(lambda: len(it.rows) == 2)
+    it.row("2").enter()
+    assert it.focused() is it.row("2")
+    it.scene.desk.act("chat.calls")
+    it.wait(lambda: len(it.rows) == 1)
+    assert it.focused() is it.row("1")
+    it.composer.take_keys()
+    it.scene.press(Qt.Key.Key_Up)
+    assert it.focused() is it.row("1")
+    it.scene.desk.act("chat.calls")
+    it.wait(lambda: len(it.rows) == 2)
+    it.scene.press(Qt.Key.Key_Down)
+    assert it.focused() is it.row("2")

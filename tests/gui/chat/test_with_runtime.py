@@ -64,6 +64,7 @@ def said(it: Chat, qtbot: QtBot, text: str, answer: str) -> None:
     it.write(text)
     it.enter()
     qtbot.waitUntil(lambda: any(answer in word for word in it.said), timeout=LONG_MS)
+    qtbot.waitUntil(lambda: not it.transcript.logs[-1].is_running, timeout=LONG_MS)
 
 
 def test_a_conversation_reviews_asks_and_obeys(it: Chat, qtbot: QtBot) -> None:
@@ -90,6 +91,7 @@ def test_a_conversation_reviews_asks_and_obeys(it: Chat, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: it.scene.desk.can_send)
     it.enter(Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: "The account stays open." in it.said, timeout=LONG_MS)
+    qtbot.waitUntil(lambda: not it.transcript.logs[-1].is_running, timeout=LONG_MS)
     said(it, qtbot, "status t-1042", "t-1042")
     section = it.scene.desk._section
     assert isinstance(section, ChatSection)
