@@ -155,7 +155,7 @@ class Row(QWidget):
         if self._name:
             self._top.addWidget(self._name_widget(), 0, Qt.AlignmentFlag.AlignTop)
         self._beside = QVBoxLayout()
-        self._beside.setSpacing(0)
+        self._beside.setSpacing(theme.px(SPACE_1 / 2))
         self._top.addLayout(self._beside, 1)
         self._kind.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._kind.setFixedSize(theme.px(KIND_WIDTH), theme.px(BUTTON_ROW))

@@ -48,8 +48,8 @@ class TextArea(QPlainTextEdit):
         self.setFont(theme.font(font))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().setDocumentMargin(theme.px(SPACE_1 / 2 if is_tight else SPACE_1))
-        slack = 1 if is_tight else 0  # what just fits would scroll
-        self.setViewportMargins(RING, RING - slack, RING, RING - slack)
+        slack, indent = (1, 4) if is_tight else (0, 0)  # what just fits would scroll; text begins as in a line
+        self.setViewportMargins(RING + indent, RING - slack, RING, RING - slack)
         self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
         self._on_size_changed()
         theme.changed.connect(self._on_theme_changed)
