@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from runtime_core.journal.driver import Connection, pragma
 from runtime_core.journal.formats import BLOB_COLUMNS
@@ -19,6 +19,7 @@ RUNS: Final = 50
 ROWS: Final = 40
 BLOBS: Final = 100
 BLOB_BYTES: Final = 4 * 1024 * 1024
+LOOKED: Final = 10
 PAGES: Final = 128
 KEPT_PAGES: Final = 1024
 """Free pages that stay in the file for what comes next."""
@@ -35,7 +36,8 @@ LATEST_OF: Final = (
     ("automation_run", "automation_id", "id", 1000),
     ("build", "repo", "started_at", 100),
 )
-"""Tables of which so many rows stay for each value of some columns, the last ones in the order of another."""
+"""Tables of which so many ended rows stay for each value of a column, the last ones in the order of another. An index
+has both columns."""
 
 _ENDED: Final = ", ".join(f"'{status}'" for status in sorted(FINISHED))
 
@@ -46,9 +48,11 @@ _IS_NAMED: Final = " OR ".join(
 
 
 class Housekeeping:
-    """One round after another: take journals away, drop unnamed values, forget old trust, give back room."""
+    """One round after another: take journals away, drop what later rows push out and unnamed values, forget old trust,
+    give back room."""
 
     def __init__(self) -> None:
+        self._trimmed: tuple[int, str] = (0, "")
         self._swept = False
         self._cursor = b""
 
@@ -57,7 +61,7 @@ class Housekeeping:
 
         Runs that ended ``before`` (seconds since the epoch; None: none) lose their journals.
         """
-        if _take_away(db) or _trim(db) or (before is not None and _begin(db, before)):
+        if _take_away(db) or self._trim(db) or (before is not None and _begin(db, before)):
             return True
         if not self._swept:
             self._sweep(db)
@@ -66,8 +70,26 @@ class Housekeeping:
             return True
         if before is not None:
             _forget_trust(db, before)
+        self._trimmed = (0, "")
         self._swept = False
         return False
+
+    def _trim(self, db: Connection) -> bool:
+        """Look at the next few values of `LATEST_OF` and delete rows of them that later ones have pushed out; False if
+        there is no further one in this round."""
+        for _ in range(LOOKED):
+            number, after = self._trimmed
+            if number == len(LATEST_OF):
+                return False
+            table, whose, order, kept = LATEST_OF[number]
+            (value,) = db.execute(f"SELECT min({whose}) FROM {table} WHERE {whose} > ?", (after,)).fetchone()
+            if value is None:
+                self._trimmed = (number + 1, "")
+            elif _push_out(db, table, f"{whose} = :value", order, {"value": value, "kept": kept, "rows": ROWS}):
+                return True
+            else:
+                self._trimmed = (number, value)
+        return True
 
     def _sweep(self, db: Connection) -> None:
         """Look at the next few large values and remove those that no row names."""
@@ -123,14 +145,14 @@ def _take_away(db: Connection) -> bool:
     return bool(runs)
 
 
-def _trim(db: Connection) -> bool:
-    """Delete the next rows that later ones have pushed out."""
-    for table, whose, order, kept in LATEST_OF:
-        place = f"row_number() OVER (PARTITION BY {whose} ORDER BY {order} DESC) AS place"
-        pushed_out = f"SELECT at FROM (SELECT rowid AS at, {place} FROM {table}) WHERE place > ? LIMIT ?"
-        if db.execute(f"DELETE FROM {table} WHERE rowid IN ({pushed_out})", (kept, ROWS)).rowcount:
-            return True
-    return False
+def _push_out(db: Connection, table: str, whose: str, order: str, limits: dict[str, Any]) -> bool:
+    """Delete the next ended rows before the last ``kept``: of what goes on, nothing is forgotten."""
+    oldest = f"SELECT {order} FROM {table} WHERE {whose} ORDER BY {order} DESC LIMIT 1 OFFSET :kept - 1"
+    before = f"{whose} AND ended_at IS NOT NULL AND {order} < ({oldest})"
+    deleted = db.execute(
+        f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE {before} LIMIT :rows)", limits
+    )
+    return deleted.rowcount > 0
 
 
 def _forget_trust(db: Connection, before: float) -> None:

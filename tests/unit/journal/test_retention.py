@@ -16,12 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime_core.approvals.questions import question
-from runtime_core.journal.driver import connect, pragma
+from runtime_core.journal.driver import Connection, connect, pragma
 from runtime_core.journal.formats import BLOB_COLUMNS
-from runtime_core.journal.retention import BLOBS, LATEST_OF, ROWS, Housekeeping, is_named
+from runtime_core.journal.retention import BLOBS, LOOKED, ROWS, Housekeeping, is_named
 from runtime_core.journal.rows import INLINE_LIMIT
 from runtime_core.journal.schema import make_shrinkable, migrate
 from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.wire.automations import AutomationRow, AutomationStart, Firing
 from runtime_core.wire.runs import RunRow, RunWarning, Span
 from runtime_core.wire.stores import Partition, StoreWrite
 from tests.fixtures.golden.make import tell_of_the_rest
@@ -255,31 +256,74 @@ def test_of_what_repeats_itself_the_latest_stay(tmp_path: Path) -> None:
 
     play(tmp_path, story)
     db = connect(tmp_path / "runtime.db")
-    kept = {table: count for table, _, _, count in LATEST_OF}
-    more = {table: count + ROWS + 5 for table, count in kept.items()}
-    db.executemany(
-        "INSERT INTO automation_run(automation_id, source, due_at, started_at, late, state) "
-        "VALUES ('auto_a', 'schedule', ?, 1.0, 0, 'completed')",
-        [(float(n),) for n in range(more["automation_run"])],
-    )
-    db.executemany(
-        "INSERT INTO build(id, repo, kind, state, started_at, body) VALUES (?, '/repo', 'local', 'failed', ?, '{}')",
-        [(f"build_{n}", 10.0 + n) for n in range(more["build"])],
-    )
-    db.execute(
-        "INSERT INTO build(id, repo, kind, state, started_at, body) VALUES ('other', '/other', '', '', 1.0, '{}')"
-    )
+    _fire(db, "auto_x", 1000 + ROWS + 5)
+    _fire(db, "auto_y", 1000)
+    for repo, count in (("/repo", 100 + ROWS + 5), ("/other", 100)):
+        db.executemany(
+            "INSERT INTO build(id, repo, kind, state, started_at, ended_at, body) "
+            "VALUES (?, ?, 'local', 'failed', ?, 2.0, '{}')",
+            [(f"{repo} {n}", repo, 10.0 + n) for n in range(count)],
+        )
     keeper = Housekeeping()
     sizes = [db.total_changes]
     while keeper.step(db, None):
         sizes.append(db.total_changes)
     assert max(after - before for before, after in pairwise(sizes)) <= ROWS
-    for table, order in (("automation_run", "due_at"), ("build", "started_at")):
-        found = db.execute(f"SELECT count(*), max({order}) FROM {table} WHERE rowid <> 0").fetchone()
-        assert found[0] == kept[table] + (table == "build")
-        assert found[1] in (more[table] - 1, 10 + more[table] - 1)
-    assert db.execute("SELECT count(*) FROM build WHERE id = 'other'").fetchone() == (1,)
+    history = "SELECT automation_id, count(*), max(due_at) FROM automation_run GROUP BY 1 HAVING count(*) > 9"
+    assert db.execute(history).fetchall() == [("auto_x", 1000, 1000.0 + ROWS + 4), ("auto_y", 1000, 999.0)]
+    builds = "SELECT repo, count(*), max(started_at) FROM build GROUP BY 1 HAVING count(*) > 9 ORDER BY 1"
+    assert db.execute(builds).fetchall() == [("/other", 100, 109.0), ("/repo", 100, 114.0 + ROWS)]
     db.close()
+
+
+def test_what_goes_on_is_not_pushed_out(tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> Firing | None:
+        await journal.add_automation(
+            AutomationRow("auto_a", "/repo", "auto_a", "person", "{}", True, "ann", 1.0, 1.0, None)
+        )
+        first = await journal.start_automation(AutomationStart("auto_a", "manual", 1.0, 1.0))
+        db = connect(tmp_path / "runtime.db")
+        _fire(db, "auto_a", 1000 + ROWS)
+        db.close()
+        await tidied(journal, None)
+        assert await journal.open_firings() == [first]
+        assert len(await journal.firings("auto_a", 9999)) == 1001
+        return await journal.start_automation(AutomationStart("auto_a", "manual", 2.0, 2.0))
+
+    again = play(tmp_path, story)
+    assert again is not None
+    assert again.state == "skipped"
+
+
+def test_a_step_looks_at_few_of_many_automations(tmp_path: Path) -> None:
+    play(tmp_path, lambda journal: journal.firings("", 1))
+    db = connect(tmp_path / "runtime.db")
+    for number in range(4 * LOOKED):
+        _fire(db, f"auto_{number:03}", 1)
+    keeper = Housekeeping()
+    looked: list[str] = []
+    db.set_trace_callback(looked.append)
+    counts: list[int] = []
+    while keeper.step(db, None):
+        counts.append(sum("automation_run" in statement and "DELETE" in statement for statement in looked))
+        looked.clear()
+    assert max(counts) == LOOKED
+    assert sum(counts) == 4 * LOOKED
+    db.close()
+
+
+def _fire(db: Connection, automation_id: str, count: int) -> None:
+    """Let an automation have been started so many times, each of which ended."""
+    db.execute(
+        "INSERT OR IGNORE INTO automation(id, repo, name, origin, body, enabled, created_by, created_at, updated_at) "
+        "VALUES (?1, '/repo', ?1, 'person', '{}', 0, 'ann', 1.0, 1.0)",
+        (automation_id,),
+    )
+    db.executemany(
+        "INSERT INTO automation_run(automation_id, source, due_at, started_at, ended_at, late, state) "
+        "VALUES (?, 'schedule', ?, 1.0, 2.0, 0, 'completed')",
+        [(automation_id, float(n)) for n in range(count)],
+    )
 
 
 def test_what_was_begun_is_finished_after_a_restart(tmp_path: Path) -> None:
