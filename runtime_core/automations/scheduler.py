@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from runtime_core.automations.definition import definition_of
@@ -68,7 +68,10 @@ class Scheduler:
             await asyncio.sleep(_PAUSE_AFTER_FAULT_S)
 
     async def beat(self, changed: bool) -> None:
-        """Start what is due. ``changed``: something was written since the last time. Raises `RuntimeFault`."""
+        """Start what is due. ``changed``: something was written since the last time.
+
+        Raises `RuntimeFault`, and an `ExceptionGroup` of what kept single automations from being started.
+        """
         now = self._now()
         if self._last is None:
             await self.settle()
@@ -85,9 +88,20 @@ class Scheduler:
             self._looked = now
         self._last = now
         if self._next is not None and self._next <= now:
-            for row in await self._journal.due_automations(now):
+            await self._start_all(await self._journal.due_automations(now), now)
+
+    async def _start_all(self, due: Sequence[AutomationRow], now: float) -> None:
+        """One that cannot be started holds no other up. Raises an `ExceptionGroup` of what was in the way."""
+        faults: list[Exception] = []
+        for row in due:
+            try:
                 await self._start(row, now)
-            self._next = await self._journal.next_automation()
+            except Exception as error:  # noqa: BLE001 - raised below
+                error.add_note(f"This kept the automation {row.id} of {row.repo} from being started.")
+                faults.append(error)
+        if faults:
+            raise ExceptionGroup(f"{len(faults)} of {len(due)} that are due were not started", faults)
+        self._next = await self._journal.next_automation()
 
     async def settle(self) -> None:
         """Note of what a dead process had begun, and nobody can tell the end of, that it is not known."""

@@ -57,7 +57,7 @@ def load_bundle(
         return False
 
     try:
-        bundle = _load(root, described, noted, vetting, report)
+        bundle = _read(root, report, lambda: _load(root, described, noted, vetting, report), None)
     except TooManyProblems:
         bundle = None
     report.close()

@@ -281,6 +281,28 @@ def test_a_tool_that_is_gone_when_it_is_due_is_a_failure_in_the_history(repo: Re
     play(story())
 
 
+def test_a_repository_that_cannot_be_looked_at_concerns_its_own_automations_only(repo: Repo, tmp_path: Path) -> None:
+    unreadable = str(tmp_path / ("x" * 300))
+
+    async def story() -> None:
+        async with running(repo, tmp_path / "data") as runtime:
+            book = runtime.automations
+            made, moved = [await book.add(repo.root, tool("count"), who=WHO) for _ in range(2)]
+
+            def elsewhere(row: AutomationRow) -> AutomationRow:
+                return replace(row, repo=unreadable, next_at=time.time() - 2)
+
+            await book._change(moved.row.id, elsewhere)  # pyright: ignore[reportPrivateUsage]
+            await make_due(runtime, made)
+            await until(runtime, made, "completed")
+            (firing,) = await until(runtime, moved, "failed")
+            assert (firing.error or "").startswith(f"{unreadable} cannot be used: ")
+            problems = {one.row.id: one.problem for one in await book.listed()}
+            assert problems == {made.row.id: "", moved.row.id: f"{unreadable} cannot be used."}
+
+    play(story())
+
+
 def test_a_process_that_only_passes_by_starts_nothing(repo: Repo, tmp_path: Path) -> None:
     async def story() -> None:
         async with running(repo, tmp_path / "data", keeps=False) as runtime:

@@ -17,10 +17,10 @@ from runtime_core.automations.book import Automations
 from runtime_core.automations.definition import Definition
 from runtime_core.automations.schedule import Schedule
 from runtime_core.automations.scheduler import LATE_S, Scheduler
-from runtime_core.automations.starting import Began, Prompt, Starter
+from runtime_core.automations.starting import Began, Prompt, Ready, Starter
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.repo.bundle import Bundle
-from runtime_core.wire.automations import Firing
+from runtime_core.wire.automations import AutomationRow, Firing
 from runtime_core.wire.settings import Settings
 from tests.unit.journal.stories import play
 
@@ -254,6 +254,72 @@ def test_two_processes_that_both_believe_to_execute_start_it_once(tmp_path: Path
         stage.now += 301
         await asyncio.gather(first.beat(True), stage.scheduler.beat(True))
         assert len(await journal.firings(made.row.id, 10)) == 1
+        await stage.close()
+
+    play(tmp_path, story)
+
+
+def test_all_that_is_due_is_started_in_one_look(tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        stage = Stage(journal)
+        made = [await stage.book.add(ROOT, definition(5, "cron"), who="ann") for _ in range(3)]
+        await stage.scheduler.beat(True)
+        stage.now += 301
+        await stage.scheduler.beat(False)
+        states = [told(await journal.firings(one.row.id, 10)) for one in made]
+        assert states == [[("running", False)]] * 3
+        await stage.close()
+
+    play(tmp_path, story)
+
+
+def test_one_that_cannot_be_started_holds_no_other_up_and_is_tried_again(tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        stage = Stage(journal)
+        first, second = [await stage.book.add(ROOT, definition(5, "cron"), who="ann") for _ in range(2)]
+        await stage.scheduler.beat(True)
+        ready = stage.lives[0].ready
+
+        async def broken(row: AutomationRow) -> Ready:
+            if row.id == first.row.id:
+                raise OSError("no such luck")
+            return await ready(row)
+
+        stage.lives[0].ready = broken
+        stage.now += 301
+        with pytest.raises(ExceptionGroup, match="1 of 2 that are due were not started"):
+            await stage.scheduler.beat(False)
+        assert await journal.firings(first.row.id, 10) == []
+        assert told(await journal.firings(second.row.id, 10)) == [("running", False)]
+        stage.lives[0].ready = ready
+        stage.now += 1
+        await stage.scheduler.beat(False)
+        assert told(await journal.firings(first.row.id, 10)) == [("running", False)]
+        await stage.close()
+
+    play(tmp_path, story)
+
+
+def test_a_time_that_comes_again_because_the_clock_was_put_back_starts_nothing(tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        stage = Stage(journal)
+        made = await stage.book.add(ROOT, definition(5, "cron"), who="ann")
+        await stage.scheduler.beat(True)
+        stage.now += 301
+        await stage.scheduler.beat(False)
+        await stage.let_finish()
+        (first,) = await journal.firings(made.row.id, 10)
+        stage.now = first.due_at - 1
+        await stage.scheduler.beat(False)
+        row = await journal.automation(made.row.id)
+        assert row is not None
+        assert row.next_at == first.due_at
+        stage.now = first.due_at + 1
+        await stage.scheduler.beat(False)
+        assert [one.due_at for one in await journal.firings(made.row.id, 10)] == [first.due_at]
+        stage.now = first.due_at + 301
+        await stage.scheduler.beat(False)
+        assert [one.due_at for one in await journal.firings(made.row.id, 10)] == [first.due_at + 300, first.due_at]
         await stage.close()
 
     play(tmp_path, story)

@@ -124,6 +124,14 @@ def test_a_remembered_repository_that_is_gone_is_listed_as_broken(tmp_path: Path
     assert gone.problems
 
 
+def test_a_remembered_repository_that_cannot_be_looked_at_keeps_no_other_from_opening(
+    tmp_path: Path, repo: Path
+) -> None:
+    unreadable = tmp_path / ("x" * 300)
+    found = told(tmp_path / "data", repositories, remembered=[unreadable, repo])
+    assert {one.path: one.broken for one in found} == {str(unreadable): True, str(repo): False}
+
+
 def test_trust_is_needed_and_given(tmp_path: Path, repo: Path) -> None:
     (repo / "amodal.json").write_text(json.dumps({"name": "shop", "version": "1", "sandbox": {"shellExec": True}}))
 

@@ -9,6 +9,7 @@ import pytest
 
 from runtime_core.hosts.files import read_repo_file
 from runtime_core.hosts.source import Source
+from runtime_core.repo.bundle import BundleError
 from runtime_core.repo.loader import load_bundle
 from runtime_core.repo.revision import FILE_LIMIT, TooLarge, code_files, revision_of, stamp_of
 from runtime_core.repo.versions import Versions
@@ -161,6 +162,22 @@ def test_an_unreadable_file_is_named(repository: Repository) -> None:
     repository.tool("ship")
     (repository.root / "amodal/tools/ship/tool.json").chmod(0)
     assert repository.only_error().file == "amodal/tools/ship/tool.json"
+
+
+@pytest.mark.parametrize("place", ["too long", "in a locked folder"])
+def test_a_folder_that_cannot_be_looked_at_is_a_problem_as_others_are(
+    tmp_path: Path, place: str, request: pytest.FixtureRequest
+) -> None:
+    root = tmp_path / ("x" * 300)
+    if place == "in a locked folder":
+        if os.geteuid() == 0:
+            pytest.skip("root may read everything")
+        root = tmp_path / "locked" / "repo"
+        root.parent.mkdir(mode=0)
+        request.addfinalizer(lambda: root.parent.chmod(0o700))
+    with pytest.raises(BundleError, match="This cannot be read: ") as refused:
+        load_bundle(root)
+    assert [problem.code for problem in refused.value.problems] == ["READ_FAILED"]
 
 
 CHANGES = {
