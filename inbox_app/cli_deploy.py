@@ -103,19 +103,29 @@ def reload(path: Path, user: str | None, as_json: bool, data: Path | None) -> in
 
 def _deploy(options: Options, order: Order, *, follow: bool, is_sure: bool) -> int:
     async def target(runtime: Runtime) -> Order:
-        return await runtime.builds.target(order)
+        from runtime_core.deploys.switching import no_agent
+
+        found = await runtime.builds.target(order)
+        if not found.agent:
+            raise no_agent()
+        return found
 
     if not is_sure and not options.as_json and _is_asked():
-        found: Order = with_runtime(options, target)
-        where = f"branch {found.branch} of agent {found.agent or '?'} to {found.environment}"
-        if found.environment.casefold().startswith("prod") and not click.confirm(f"Deploy {where}?"):
+        order = with_runtime(options, target)  # what is asked about is what is ordered, whatever is deployed meanwhile
+        if order.environment.casefold().startswith("prod") and not click.confirm(_question(order)):
             complain("nothing was deployed")
             return REFUSED
 
     async def work(runtime: Runtime, tell: Tell) -> Build:
         return await runtime.builds.deploy(order, who=options.identity or _me(), tell=tell, follow=follow)
 
-    return _shown(options, work, is_followed=follow)
+    return _shown(options, work, is_order=True, is_followed=follow)
+
+
+def _question(order: Order) -> str:
+    from inbox_app.cli_text import visible
+
+    return visible(f"Deploy branch {order.branch} of agent {order.agent} to {order.environment}?")
 
 
 def _is_asked() -> bool:
@@ -123,7 +133,13 @@ def _is_asked() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()  # pyright: ignore[reportUnnecessaryComparison]
 
 
-def _shown(options: Options, work: Callable[[Runtime, Tell], Awaitable[Build]], *, is_followed: bool = True) -> int:
+def _shown(
+    options: Options,
+    work: Callable[[Runtime, Tell], Awaitable[Build]],
+    *,
+    is_order: bool = False,
+    is_followed: bool = True,
+) -> int:
     """Print what is told while the work is done, and how the build stands then."""
     from runtime_core.wire import builds
 
@@ -131,8 +147,8 @@ def _shown(options: Options, work: Callable[[Runtime, Tell], Awaitable[Build]], 
 
     def tell(told: Line | Build) -> None:
         if isinstance(told, builds.Build):
-            if not options.as_json and not seen and (line := _began(told)):
-                say([line])
+            if is_order and not options.as_json and not seen:
+                say([_began(told)])
             seen.append(told)
         elif not options.as_json:
             say([_line(told)])
@@ -143,11 +159,14 @@ def _shown(options: Options, work: Callable[[Runtime, Tell], Awaitable[Build]], 
     try:
         build = with_runtime(options, done)
     except KeyboardInterrupt:
-        if seen and seen[-1].kind == "platform":
-            again = command_line("logs", seen[-1].remote or seen[-1].id, "--follow")
+        if not seen or seen[-1].kind == "local":
+            raise
+        if seen[-1].remote:
+            again = command_line("logs", seen[-1].remote, "--follow")
             complain(f"no longer followed; the build goes on. See it with: {again}")
-            return INTERRUPTED
-        raise
+        else:
+            complain("nobody knows whether the platform began the build: look there before you order it again")
+        return INTERRUPTED
     if options.as_json:
         say_json({"build": build.to_wire()})
     else:
@@ -158,8 +177,6 @@ def _shown(options: Options, work: Callable[[Runtime, Tell], Awaitable[Build]], 
 def _began(build: Build) -> str:
     from inbox_app.cli_text import visible
 
-    if build.kind == "local" or not build.branch:
-        return ""
     where = f"agent {build.agent}, branch {build.branch}, to {build.environment}"
     return visible(f"build {build.remote or '(unnamed)'}: {where}")
 

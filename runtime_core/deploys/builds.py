@@ -19,7 +19,7 @@ from runtime_core.deploys.address import Address, address, agent_id
 from runtime_core.deploys.failures import failures_of, is_cause
 from runtime_core.deploys.following import Pace
 from runtime_core.deploys.local import LocalBuild, Workshop
-from runtime_core.deploys.platform import Platform
+from runtime_core.deploys.platform import InDoubt, Platform
 from runtime_core.deploys.switching import no_agent
 from runtime_core.journal.base import Journal
 from runtime_core.wire.builds import Build, BuildState, Failure, Line
@@ -28,6 +28,11 @@ from runtime_core.wire.settings import Platform as Settings
 
 LINES: Final = 20_000
 """Lines of a log of the platform that are kept, the last ones."""
+_CERTAIN: Final = ("succeeded", "failed", "cancelled")
+_UNANSWERED: Final = Line(
+    "The platform did not answer, so nobody knows whether it began this build. Look there before you order it again.",
+    "warning",
+)
 LOST_S: Final = 3600.0
 """A local build that began so long ago and has not ended went down with its process."""
 
@@ -110,9 +115,10 @@ class Builds:
         async with Platform(place, self._pace) as platform:
             try:
                 begun = await platform.redeploy(found.agent, found.branch, found.environment)
-            except RuntimeFault as fault:
-                if "Nobody knows" in fault.message:
-                    await self._journal.save_build(_ended(build, "unknown"))
+            except (InDoubt, asyncio.CancelledError):
+                build = _ended(replace(build, log=(_UNANSWERED,)), "unknown")
+                tell(build)
+                await self._journal.save_build(build)
                 raise
         build = replace(build, remote=begun.build_id)
         if not begun.build_id:
@@ -143,7 +149,8 @@ class Builds:
         place = await asyncio.to_thread(address, self._secrets, self._settings)
         if known is None:
             known = Build(_new_id(), "", "platform", "running", time.time(), who=who, remote=name)
-        return await self._followed(replace(known, log=()), place, tell, follow=follow)
+        tell(replace(known, log=()))
+        return await self._followed(known, place, tell, follow=follow)
 
     async def of(self, repo: str | None, limit: int = 20) -> Sequence[Build]:
         """The builds of a repository or (None) all, latest first."""
@@ -170,15 +177,21 @@ class Builds:
                         state = piece
         except BaseException:
             if log:  # what came so far; it can be followed again
-                await self._journal.save_build(replace(build, state="running", log=tuple(log)))
+                await self._seen(build, log, "running")
             raise
-        if follow and state == "running":
-            state = "unknown"
-        failures = tuple(await asyncio.to_thread(failures_of, log)) if state == "failed" else ()
-        build = replace(build, log=_marked(log, failures), failures=failures)
-        build = build if state == "running" else _ended(build, state)
-        await self._journal.save_build(build)
-        return build
+        return await self._seen(build, log, "unknown" if follow and state == "running" else state)
+
+    async def _seen(self, build: Build, log: Sequence[Line], state: BuildState) -> Build:
+        """Keep what the platform told of a build; what is known is not replaced by less."""
+        known = await self._journal.build(build.id) or build
+        lines = log if len(log) >= len(known.log) else known.log
+        ended_at = None if state == "running" else time.time()
+        if known.state in _CERTAIN and (state not in _CERTAIN or state == known.state):
+            state, ended_at = known.state, known.ended_at
+        failures = tuple(await asyncio.to_thread(failures_of, lines)) if state == "failed" else ()
+        seen = replace(known, state=state, ended_at=ended_at, log=_marked(lines, failures), failures=failures)
+        await self._journal.save_build(seen)
+        return seen
 
     async def _last_deploy(self, repo: str) -> Build | None:
         return next((build for build in await self.of(repo) if build.kind == "platform"), None)

@@ -45,6 +45,13 @@ _REDIRECTS: Final = 5
 _NO_RETRY: Final = frozenset({400, 401, 403, 404, 405, 410, 422})
 
 
+class InDoubt(RuntimeFault):
+    """What was ordered may have been done or not."""
+
+
+_DOUBT: Final = "Nobody knows whether it was done: look before you order it again."
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """``build_id`` "" if the platform did not name it."""
@@ -76,7 +83,7 @@ class Platform:
             await self._client.aclose()
 
     async def redeploy(self, agent: str, branch: str, environment: str) -> Begun:
-        """Order a build. Sent once: if no answer comes, nobody knows whether it began. Raises `RuntimeFault`."""
+        """Order a build. Sent once. Raises `RuntimeFault`, and of these `InDoubt` if it may have begun nevertheless."""
         body = {"agentId": agent, "branch": branch, "environment": environment}
         answer = await self._order("POST", "/api/deployments/redeploy", body)
         return Begun(build_id(answer), state_of(answer) or "running")
@@ -178,9 +185,8 @@ class Platform:
                     await response.aclose()
                 request = self._followed(what, request, response.next_request, is_read=is_read)
         except TooLarge:
-            raise RuntimeFault(
-                "platform_failed", f"{what} was answered with more than {LOG_LIMIT // 1024 // 1024} MB."
-            ) from None
+            text = f"{what} was answered with more than {LOG_LIMIT // 1024 // 1024} MB."
+            raise _fault("platform_failed", text, in_doubt=not is_read) from None
         except httpx.HTTPError as error:
             fault = self._unreachable(what, error, is_read=is_read)
             raise Passing(fault, is_silence=isinstance(error, httpx.ReadTimeout)) from None
@@ -196,9 +202,9 @@ class Platform:
         except JsonError:
             said = "" if text.lstrip().startswith("<") else complaint(text)
         reason = f" It says: {said}" if said else ""
-        fault = RuntimeFault(
-            _CODES.get(status, "platform_failed"), f"{what} {_REFUSED.get(status, _told(status))}{reason}"
-        )
+        told = f"{what} {_REFUSED.get(status) or _told(status, is_read=is_read)}"
+        in_doubt = not is_read and status >= 500
+        fault = _fault(_CODES.get(status, "platform_failed"), told, reason, in_doubt=in_doubt)
         fault.details["status"] = status
         wait_s = _retry_after(response.headers.get("retry-after"))
         if wait_s is not None:
@@ -234,8 +240,8 @@ class Platform:
             if isinstance(error, httpx.TimeoutException)
             else "the connection broke off"
         )
-        doubt = "" if is_read or never_sent else " Nobody knows whether it was done: look before you order it again."
-        return RuntimeFault("platform_unreachable", f"{what} failed: {reason} ({type(error).__name__}).{doubt}")
+        text = f"{what} failed: {reason} ({type(error).__name__})."
+        return _fault("platform_unreachable", text, in_doubt=not (is_read or never_sent))
 
     def _what(self, method: str, path: str) -> str:
         return f"{method} {self._address.base.partition('://')[2].partition('/')[0]}{path}"
@@ -255,9 +261,14 @@ _REFUSED: Final[Mapping[int, str]] = {
 }
 
 
-def _told(status: int) -> str:
+def _fault(code: str, text: str, reason: str = "", *, in_doubt: bool) -> RuntimeFault:
+    return InDoubt(code, f"{text} {_DOUBT}{reason}") if in_doubt else RuntimeFault(code, f"{text}{reason}")
+
+
+def _told(status: int, *, is_read: bool) -> str:
     if status >= 500:
-        return f"failed: the platform has a problem of its own ({status}). Try again later."
+        advice = " Try again later." if is_read else ""
+        return f"failed: the platform has a problem of its own ({status}).{advice}"
     return f"was refused ({status})."
 
 
@@ -269,9 +280,10 @@ def _retry_after(given: str | None) -> float | None:
         return min(float(given), 60.0)
     try:
         until = parsedate_to_datetime(given)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
-    return min(max((until - datetime.now(until.tzinfo or UTC)).total_seconds(), 0.0), 60.0)
+    until = until.replace(tzinfo=until.tzinfo or UTC)  # "-0000": no zone is told
+    return min(max((until - datetime.now(UTC)).total_seconds(), 0.0), 60.0)
 
 
 async def _text(response: httpx.Response) -> str:

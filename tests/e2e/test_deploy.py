@@ -77,9 +77,12 @@ def test_a_build_can_be_followed_later_also_by_its_variable(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are of other systems")
-def test_an_interrupt_ends_the_following_and_says_how_to_go_on(desk: Desk, platform: PlatformServer) -> None:
+@pytest.mark.parametrize("command", [("deploy",), ("logs", "bld_7", "--follow")])
+def test_an_interrupt_ends_the_following_and_says_how_to_go_on(
+    desk: Desk, platform: PlatformServer, command: tuple[str, ...]
+) -> None:
     platform.growth, platform.coming = 1, [f"line {number}" for number in range(500)]
-    process = desk.start("deploy")
+    process = desk.start(*command)
     until(lambda: len(platform.seen) > 2)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=LIMIT_S)

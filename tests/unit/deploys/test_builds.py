@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -18,8 +19,8 @@ from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.runtime import Runtime
 from runtime_core.wire.builds import Build, Changes, Line
 from runtime_core.wire.codes import RuntimeFault
-from tests.support.platform import KEY, PlatformServer, Streams, platform_server
-from tests.support.web import Says
+from tests.support.platform import KEY, Answer, Cuts, PlatformServer, Streams, platform_server
+from tests.support.web import Says, Seen
 from tests.unit.engine.workshop import Bench, Repo, bench, play
 
 PACE = Pace(first_s=0.01, longest_s=0.02, quiet_s=5, retries=2, settled_looks=2)
@@ -271,6 +272,102 @@ def test_trouble_on_the_way_keeps_what_came(platform: PlatformServer, tmp_path: 
 
     found = play(story())
     assert (found.state, [line.text for line in found.log]) == ("running", ["one", "two"])
+
+
+async def followed(tmp_path: Path, *, follow: bool = True) -> Build:
+    async with opened(tmp_path) as runtime:
+        return await runtime.builds.follow("bld_7", who="ann", tell=[].append, follow=follow)
+
+
+def kept(tmp_path: Path) -> Build:
+    async def story() -> Build:
+        async with opened(tmp_path) as runtime:
+            return (await runtime.builds.of(None))[0]
+
+    return play(story())
+
+
+def test_an_ended_build_stays_as_it_is_when_following_it_again_breaks_off(
+    platform: PlatformServer, tmp_path: Path
+) -> None:
+    platform.ends, platform.log = "failed", ["one", "error TS2322: no", "three"]
+    ended, _ = deployed(tmp_path, ORDER)
+    assert (ended.state, len(ended.failures)) == ("failed", 1)
+    platform.queued += [Cuts("one\n")] * 20
+    with pytest.raises(RuntimeFault):
+        play(followed(tmp_path))
+    assert kept(tmp_path) == ended
+
+
+@pytest.mark.parametrize("told", [{"logs": ["one"]}, {"logs": [], "status": "building"}])
+def test_an_ended_build_is_not_replaced_by_less(platform: PlatformServer, tmp_path: Path, told: dict[str, Any]) -> None:
+    platform.log = ["one", "two"]
+    ended, _ = deployed(tmp_path, ORDER)
+    platform.queued.append(Says(told))
+    assert play(followed(tmp_path, follow=False)) == ended == kept(tmp_path)
+
+
+def test_what_is_known_of_a_running_build_becomes_more_and_not_less(platform: PlatformServer, tmp_path: Path) -> None:
+    deployed(tmp_path, ORDER, follow=False)
+    for answer, lines in (("one\ntwo\n", 2), ("one\n", 2), ("one\ntwo\nthree\n", 3)):
+        platform.queued += [Cuts(answer)] * 20
+        with pytest.raises(RuntimeFault):
+            play(followed(tmp_path, follow=False))
+        platform.queued.clear()
+        assert (kept(tmp_path).state, len(kept(tmp_path).log)) == ("running", lines)
+
+
+@pytest.mark.parametrize("answer", [Cuts("{", "application/json"), Says({}, 504)])
+def test_an_order_that_may_have_been_carried_out_is_kept_as_unknown(
+    platform: PlatformServer, tmp_path: Path, answer: Cuts | Says
+) -> None:
+    platform.queued.append(answer)
+    with pytest.raises(RuntimeFault, match="Nobody knows whether it was done"):
+        deployed(tmp_path, ORDER)
+    assert kept(tmp_path).state == "unknown"
+    assert kept(tmp_path).ended_at is not None
+
+
+def test_an_order_that_was_refused_is_no_build(platform: PlatformServer, tmp_path: Path) -> None:
+    platform.queued.append(Says({"error": "Nobody knows this branch"}, 400))
+    with pytest.raises(RuntimeFault, match="Nobody knows this branch"):
+        deployed(tmp_path, ORDER)
+
+    async def story() -> int:
+        async with opened(tmp_path) as runtime:
+            return len(await runtime.builds.of(None))
+
+    assert play(story()) == 0
+
+
+def test_an_order_that_nobody_waited_for_is_kept_as_unknown(
+    platform: PlatformServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+    answer = platform.answer
+
+    def late(seen: Seen) -> Answer:
+        asked.set()
+        go_on.wait(30)
+        return answer(seen)
+
+    monkeypatch.setattr(platform, "answer", late)
+
+    async def story() -> None:
+        async with opened(tmp_path) as runtime:
+            work = asyncio.create_task(runtime.builds.deploy(ORDER, who="ann", tell=[].append))
+            await asyncio.to_thread(asked.wait, 30)
+            work.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await work
+
+    try:
+        play(story())
+    finally:
+        go_on.set()
+    found = kept(tmp_path)
+    assert (found.state, found.agent, found.branch) == ("unknown", "agent_1", "main")
+    assert "nobody knows whether it began this build" in found.log[0].text
 
 
 def test_large_logs_are_kept(tmp_path: Path) -> None:

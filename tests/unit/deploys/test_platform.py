@@ -180,6 +180,24 @@ def test_an_order_is_sent_once_whatever_becomes_of_it(server: PlatformServer, sa
     assert len(server.seen) == 1
 
 
+@pytest.mark.parametrize(
+    ("said", "wait_s"),
+    [
+        ("7", 7.0),
+        ("Tue, 01 Dec 2015 12:00:00 GMT", 0.0),
+        ("Tue, 01 Dec 2015 12:00:00 -0000", 0.0),
+        ("Tue, 01 Dec 9998 12:00:00 -0000", 60.0),
+        ("Tue, 01 Dec 2015 23:00:00 -2300", 0.0),
+        ("Tue, 01 Dec 99999999999999999999 12:00:00 GMT", None),
+        ("in a while", None),
+    ],
+)
+def test_how_long_to_wait_is_read_in_every_form(server: PlatformServer, said: str, wait_s: float | None) -> None:
+    server.queued.append(Says({"error": "slow down"}, 429, {"Retry-After": said}))
+    fault = refused(server)
+    assert (fault.code, fault.details.get("retry_after_s")) == ("rate_limited", wait_s)
+
+
 def test_a_wrong_key_says_what_to_do_and_does_not_show_it(server: PlatformServer) -> None:
     fault = refused(server, "another-key-5678")
     assert fault.code == "platform_unauthorized"
