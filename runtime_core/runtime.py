@@ -51,7 +51,7 @@ from runtime_core.journal.base import Answer
 from runtime_core.journal.folder import prepare
 from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.repo.bundle import Bundle, Tool
-from runtime_core.repo.trust import needs
+from runtime_core.repo.trust import Shown, needs
 from runtime_core.repo.versions import Versions
 from runtime_core.tools.base import Toolbox, ToolFailed
 from runtime_core.tools.chat import ChatTools
@@ -300,13 +300,16 @@ class Runtime:
         self.catalog.add(bundle.root)
         return bundle
 
-    async def trust(self, root: Path, *, who: str) -> Sequence[str]:
+    async def trust(self, root: Path, *, who: str, shown: Shown | None = None) -> Sequence[str]:
         """Let the code of a repository, as it is now, do what needs trust (decision 28); returns what that is.
 
-        Raises `BundleError`.
+        Raises `BundleError`, and `RuntimeFault` content_changed if it is not what was shown.
         """
         bundle = await self.add_repository(root)
         needed, _ = await self._trust_of(bundle)
+        if shown is not None and (shown.revision, [*shown.needs]) != (bundle.revision, [*needed]):
+            text = f"The code of {bundle.root} has changed. Read what it needs now, then trust it."
+            raise RuntimeFault("content_changed", text)
         if needed:
             await self._journal.trust(str(bundle.root), bundle.revision, dumps(needed), who)
         return needed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, cast
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -33,16 +33,15 @@ async def remove_repository(catalog: Catalog, path: str) -> str:
     return ""
 
 
-async def trust_repository(catalog: Catalog, path: str, needs: Sequence[str]) -> str:
-    """Trust a repository with what was shown of it. Returns the sentence of a refusal, or ""."""
+async def trust_repository(catalog: Catalog, shown: Repository) -> str:
+    """Trust a repository as it was shown. Returns the sentence of a refusal, or ""."""
     try:
-        known = {one.path: one for one in await catalog.repositories()}
-        if path not in known or list(known[path].needs) != list(needs):
+        await catalog.trust(shown)
+    except GatewayError as error:
+        if error.code == "content_changed":
             return QCoreApplication.translate(
                 "commands", "Its code has changed. Read what it needs now, then trust it."
             )
-        await catalog.trust(path)
-    except GatewayError as error:
         return error.message
     return ""
 
@@ -113,8 +112,7 @@ class RepositoryActs(QObject):
             self.tr("Do not trust it"),
             self._window,
         )
-        dialog.setProperty("path", repository.path)
-        dialog.setProperty("needs", list(repository.needs))
+        dialog.setProperty("shown", repository)
         dialog.confirmed.connect(self._on_trust_confirmed)
         dialog.open()
 
@@ -134,11 +132,11 @@ class RepositoryActs(QObject):
         opened.forget(self._memory, path)
         self.changed.emit("")
 
-    async def _trust(self, catalog: Catalog, path: str, needs: Sequence[str]) -> None:
-        refusal = await trust_repository(catalog, path, needs)
+    async def _trust(self, catalog: Catalog, shown: Repository) -> None:
+        refusal = await trust_repository(catalog, shown)
         if refusal:
             self._show_notice(self.tr("The repository was not trusted."), reveal(refusal))
-        self.changed.emit(path)
+        self.changed.emit(shown.path)
 
     @Slot()
     def _on_remove_confirmed(self) -> None:
@@ -150,5 +148,4 @@ class RepositoryActs(QObject):
     def _on_trust_confirmed(self) -> None:
         dialog, catalog = self.sender(), self._catalog()
         if catalog is not None:
-            path, needs = str(dialog.property("path")), list(dialog.property("needs"))
-            self._spawn(self._trust(catalog, path, needs), "trust a repository")
+            self._spawn(self._trust(catalog, cast("Repository", dialog.property("shown"))), "trust a repository")

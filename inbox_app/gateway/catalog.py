@@ -84,6 +84,6 @@ class Catalog(Protocol):
         """List it no longer. Runs of it that are going on keep their code."""
         ...
 
-    async def trust(self, path: str) -> Sequence[str]:
-        """Trust the code of a repository as it is now (decision 28); returns what it may do then."""
+    async def trust(self, shown: Repository) -> None:
+        """Trust the code of a repository as it was shown (decision 28). Raises content_changed if it is another now."""
         ...

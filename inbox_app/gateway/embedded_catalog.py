@@ -43,8 +43,8 @@ class EmbeddedCatalog:
     async def remove_repository(self, path: str) -> None:
         await self._call(self._remove(Path(path)))
 
-    async def trust(self, path: str) -> Sequence[str]:
-        return await self._call(self._runtime().trust(Path(path), who=self._who))
+    async def trust(self, shown: Repository) -> None:
+        await self._call(self._trust(shown))
 
     # Below here everything runs on the runtime's loop.
 
@@ -65,6 +65,12 @@ class EmbeddedCatalog:
     async def _remove(self, root: Path) -> None:
         if not self._runtime().catalog.remove(root):
             raise GatewayError("NOT_FOUND", f"{root} is not open.")
+
+    async def _trust(self, shown: Repository) -> None:
+        from runtime_core.repo.trust import Shown
+
+        agreed = Shown(shown.revision, shown.needs)
+        await self._runtime().trust(Path(shown.path), who=self._who, shown=agreed)
 
     async def _told(self, listed: Listed) -> Repository:
         problems = [str(problem) for problem in listed.problems]

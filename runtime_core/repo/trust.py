@@ -6,6 +6,7 @@ import hashlib
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,14 @@ COMMANDS: Final = (
 )
 _DEFAULT_MS: Final = 30_000
 _COMMAND_LIMIT: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a person agrees to: a revision of the code, and what it needs."""
+
+    revision: str
+    needs: Sequence[str]
 
 
 def shell_exec(manifest: Mapping[str, Any]) -> bool:

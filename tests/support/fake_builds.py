@@ -35,10 +35,12 @@ class FakeCatalog:
     async def remove_repository(self, path: str) -> None:
         self.listed = [one for one in self.listed if one.path != path]
 
-    async def trust(self, path: str) -> Sequence[str]:
-        self.trusted.append(path)
-        self.listed = [replace(one, trusted=True) if one.path == path else one for one in self.listed]
-        return ()
+    async def trust(self, shown: Repository) -> None:
+        now = next((one for one in self.listed if one.path == shown.path), None)
+        if now is None or (now.revision, now.needs) != (shown.revision, shown.needs):
+            raise GatewayError("content_changed", "It has changed.")
+        self.trusted.append(shown.path)
+        self.listed = [replace(one, trusted=True) if one is now else one for one in self.listed]
 
 
 class FakeBuilds:

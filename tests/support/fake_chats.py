@@ -49,8 +49,8 @@ class FakeCatalog:
     async def remove_repository(self, path: str) -> None:
         self.known = [one for one in self.known if one.path != path]
 
-    async def trust(self, path: str) -> Sequence[str]:
-        return ()
+    async def trust(self, shown: Repository) -> None:
+        pass
 
 
 class FakeChats:

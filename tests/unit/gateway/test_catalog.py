@@ -138,9 +138,29 @@ def test_trust_is_needed_and_given(tmp_path: Path, repo: Path) -> None:
     async def story(gateway: EmbeddedGateway) -> None:
         [before] = await repositories(gateway)
         assert (before.trusted, len(before.needs)) == (False, 1)
-        assert list(await gateway.catalog.trust(str(repo))) == list(before.needs)
+        await gateway.catalog.trust(before)
         [after] = await repositories(gateway)
         assert after.trusted
+
+    told(tmp_path / "data", story, repositories=[repo])
+
+
+def test_only_what_was_shown_is_trusted(tmp_path: Path, repo: Path) -> None:
+    handler = repo / "tools" / "refund" / "handler.py"
+    (handler.parent / "requirements.txt").write_text("left-pad==1\n")
+    whole = handler.read_text()
+
+    async def story(gateway: EmbeddedGateway) -> None:
+        [shown] = await repositories(gateway)
+        handler.write_text(f"# another\n{whole}")
+        [now] = await repositories(gateway)
+        assert (now.needs, now.revision == shown.revision) == (shown.needs, False)
+        with pytest.raises(GatewayError) as refused:
+            await gateway.catalog.trust(shown)
+        assert refused.value.code == "content_changed"
+        assert [one.trusted for one in await repositories(gateway)] == [False]
+        await gateway.catalog.trust(now)
+        assert [one.trusted for one in await repositories(gateway)] == [True]
 
     told(tmp_path / "data", story, repositories=[repo])
 
