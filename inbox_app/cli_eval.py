@@ -60,7 +60,8 @@ def command(
     """Carry out the evals of the repository at PATH.
 
     All of them, or those with the NAMEs. They run apart from the data folder, which only keeps their results: nobody is
-    asked anything, and no run of theirs is listed. Exit code: 0 if all passed, else 1.
+    asked anything, and no run of theirs is listed. The tools are the real ones: what they do to other systems is done,
+    also with --ready-made, which gives every approval that they ask for. Exit code: 0 if all passed, else 1.
     """
     if given is not None and not ready_made:
         raise click.UsageError("--input goes with --ready-made")
@@ -78,12 +79,20 @@ def command(
     return run(cli_options.given(data, as_json, model=model), asked, trust=trust, junit=junit)
 
 
+REAL = (
+    "The tools are the real ones: what they do to other systems is done. "
+    "Every approval that they ask for is given, and nobody is asked."
+)
+
+
 def run(options: Options, asked: EvalRun, *, trust: bool, junit: Path | None) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         if trust:
             from inbox_app.cli_runs import trust_repository
 
             await trust_repository(gateway, asked.repository)
+        if asked.ready_made:
+            complain(REAL)
         is_quiet = options.as_json or (junit is not None and is_output(junit))
         began, ended = time.time(), list[EvalEnded]()
         async with aclosing(gateway.evals.run(asked)) as events:

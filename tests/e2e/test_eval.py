@@ -61,6 +61,8 @@ def test_evals_leave_nothing_but_their_results(desk: Desk, support: Path) -> Non
 def test_durable_tools_are_put_through_the_situations(desk: Desk, support: Path) -> None:
     ended = desk("eval", support, "--ready-made", "--json")
     assert ended.code == 0, ended
+    assert "what they do to other systems is done. Every approval that they ask for is given" in ended.err
+    assert "which gives every approval that they ask for" in " ".join(desk("eval", "--help").out.split())
     (result,) = ended.json["results"]
     assert [one["text"] for one in result["result"]["assertions"]] == [
         "denied approval",
