@@ -277,12 +277,14 @@ def _batches(calls: Sequence[ToolCall], tools: AgentTools) -> Iterator[Sequence[
 
 
 async def _together(work: Sequence[Awaitable[str]]) -> Sequence[str]:
+    """All their results. If one raises, the others are over before it does: none goes on behind the conversation."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         return await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentTools, over: str | None = None) -> str:

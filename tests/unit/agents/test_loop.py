@@ -14,6 +14,7 @@ from runtime_core.agents.loop import (
     Bounds,
     Ending,
     Listener,
+    OutcomeUnknown,
     SubagentFailed,
     ToolDenied,
     converse,
@@ -263,6 +264,48 @@ def test_neighbours_that_only_read_run_together_and_others_one_by_one() -> None:
     assert tools.groups == [["read", "read"], ["write"], ["write"], ["read"]]
     results = [message.text for message in model.turns[1].messages if message.role == "tool"]
     assert [result[11:-2] for result in results] == ["read 1", "read 1", "write 2", "write 3", "read 4"]
+
+
+class OneFails(Meeting):
+    """Of two calls that are made together one makes the conversation fail, and the other takes its time to end."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.ended = 0
+
+    async def call(self, name: str, args: JsonText) -> JsonText:
+        try:
+            await super().call(name, args)
+            if args != "{}":
+                raise OutcomeUnknown("it was cut off")
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            self.ended += 1
+        return "1"
+
+
+class Both(Recorder):
+    """Asks for two calls that differ."""
+
+    def __init__(self) -> None:
+        super().__init__(ScriptedModel([]))
+
+    async def reply(self, turn: Turn, heard: Heard = unheard) -> Reply:
+        return Reply("", (ToolCall("read", JsonText("{}")), ToolCall("read", JsonText('{"n":1}'))))
+
+
+def test_no_call_goes_on_behind_a_conversation_that_failed() -> None:
+    tools = OneFails()
+
+    async def story() -> int:
+        messages = [Message("user", "Hello?")]
+        with pytest.raises(OutcomeUnknown):
+            await converse(REVIEWER, messages, Both(), tools, Bounds(50), Nobody())
+        return tools.ended
+
+    assert asyncio.run(story()) == 2
 
 
 STOPPED = '{"__stop":true,"reason":"no data"}'
