@@ -19,14 +19,16 @@ PATTERN_LIMIT: Final = 10_000
 def compile_javascript(pattern: str, flags: str = "") -> regex.Pattern[str]:
     """What comes back takes a ``timeout`` in seconds, after which it raises `TimeoutError`.
 
-    ``flags`` as JavaScript has them; ``d``, ``g`` and ``y`` change nothing about a search from the start. A text is a
-    sequence of characters, not of halves of them, with and without ``u``. Raises `BrokenPattern` for what is none in
-    JavaScript either, and `UnsupportedPattern` for one that only JavaScript understands.
+    ``flags`` as JavaScript has them: ``y`` finds only what begins where the text does, ``d`` and ``g`` change nothing
+    about a search from the start. A text is a sequence of characters, not of halves of them, with and without ``u``.
+    Raises `BrokenPattern` for what is none in JavaScript either, and `UnsupportedPattern` for one that only JavaScript
+    understands.
     """
     if len(pattern) > PATTERN_LIMIT:
         raise UnsupportedPattern(f"it has more than {PATTERN_LIMIT:,} characters")
     try:
-        return regex.compile(translated(pattern, flags), regex.VERSION0)
+        found = translated(pattern, flags)
+        return regex.compile(rf"\A(?:{found})" if "y" in flags else found, regex.VERSION0)
     except (RecursionError, MemoryError, OverflowError):
         raise UnsupportedPattern("it is too deep or counts too far") from None
     except regex.error as error:
