@@ -35,7 +35,7 @@ class ChatTools:
 async def _ask_choice(params: JsonText, caller: Caller) -> JsonText:
     """The answer is the next thing that the person says."""
     asked = _object(params)
-    event = {"type": "ask_choice", "ask_id": token_hex(8), **asked}
+    event = {**asked, "type": "ask_choice", "ask_id": token_hex(8)}
     caller.note("emit", event)
     return dumps({"asked": True, "ask_id": event["ask_id"]})
 

@@ -351,7 +351,7 @@ def test_a_memory_that_is_not_enabled_is_offered_to_nobody(repo: Repo, tmp_path:
 def test_what_is_asked_and_shown_is_told_as_events(repo: Repo, tmp_path: Path) -> None:
     ts = """
 const options = [{label: 'Yes', value: 'y'}, {label: 'No', value: 'n', description: 'Never'}];
-const asked = await ctx.callTool('ask_choice', {question: 'Go?', options});
+const asked = await ctx.callTool('ask_choice', {question: 'Go?', options, type: 'widget', ask_id: 'a'});
 const shown = await ctx.callTool('present', {widget: 'chart', data: [1, 2]});
 let code;
 try { await ctx.callTool('ask_choice', {question: 'Go?', options: options.slice(1)}); } catch (e) { code = e.code; }
