@@ -17,7 +17,7 @@ from runtime_core.chat.transcript import body_of, ended_run, messages, waiting_r
 from runtime_core.chat.turn import INTERRUPTED, USER_ABORT, LiveTurn, Said
 from runtime_core.engine.attachments import check_attachments
 from runtime_core.engine.engine import Engine
-from runtime_core.engine.hooks import Source
+from runtime_core.engine.hooks import Source, is_asked
 from runtime_core.engine.ids import new_id
 from runtime_core.engine.quota import check_value
 from runtime_core.engine.talk import TalkRequest
@@ -218,7 +218,8 @@ class Chats:
         before = await self._settled(messages(entries, calls))
         files = _files(request.attachments)
         record = TurnRecord(self._journal, row, number)
-        record.add("user", body_of(Message("user", request.message, files=files)))
+        held = {"held": True} if is_asked(bundle, "preInput") else {}
+        record.add("user", body_of(Message("user", request.message, files=files), **held))
         await record.flush()
         tokens = request.max_session_tokens
         said = Said(

@@ -14,11 +14,13 @@ from runtime_core.wire.runs import RunRow
 
 UNFINISHED: Final = "The turn ended before this call had a result. Whether it was made is not known."
 GOES_ON: Final = "The turn ended, and the run goes on without it. Do not call it again."
+_TOLD_BESIDE: Final = frozenset({"passed", "event", "end"})
 _WITHHELD: Final = "[This answer was withheld.]"
 
 
 def body_of(message: Message, **more: Any) -> JsonText:
-    """The body of the entry of a message. ``more``: ``cut``, if it was not said to its end."""
+    """The body of the entry of a message. ``more``: ``cut``, if it was not said to its end; ``held``, if no model may
+    see it before an entry ``passed``."""
     kept: dict[str, Any] = {"text": message.text, **more}
     if message.files:
         kept["files"] = [
@@ -47,15 +49,16 @@ def read(entry: ChatEntry) -> dict[str, Any]:
 
 
 def messages(entries: Iterable[ChatEntry], calls: Iterable[ChatCall] = ()) -> list[Message]:
-    """The conversation for a model: without what a hook kept from it, and with a result for every call. Of ``calls``
-    it is told which runs go on that were begun by calls without one."""
+    """The conversation for a model: without what no hook has let through to it, and with a result for every call. Of
+    ``calls`` it is told which runs go on that were begun by calls without one."""
     runs = {(call.turn, call.slot): call.run_id for call in calls if call.run_id is not None}
     said: list[Message] = []
     for number, some in groupby(entries, key=lambda entry: entry.turn):
         bodies = [(entry, read(entry)) for entry in some]
-        if any(body.get("blocked") == "input" for entry, body in bodies if entry.role == "end"):
+        roles = {entry.role for entry, _ in bodies}
+        if "passed" not in roles and any(body.get("held") is True for _, body in bodies):
             continue
-        turn = [_message(entry, body) for entry, body in bodies if entry.role not in ("event", "end")]
+        turn = [_message(entry, body) for entry, body in bodies if entry.role not in _TOLD_BESIDE]
         said += _answered(turn, lambda at, number=number: runs.get((number, str(at))))
     return said
 

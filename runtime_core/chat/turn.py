@@ -22,6 +22,7 @@ from runtime_core.chat.transcript import body_of, for_model, withheld
 from runtime_core.chat.triggers import Fired, fired
 from runtime_core.engine.agent_calls import CallRefused
 from runtime_core.engine.engine import Engine
+from runtime_core.engine.hooks import is_asked
 from runtime_core.engine.talk import Talk, TalkRequest
 from runtime_core.repo.bundle import HookPoint
 from runtime_core.wire.codes import RuntimeFault
@@ -71,7 +72,7 @@ class LiveTurn:
         record.draft = self._draft
         calls = TurnCalls(request.bundle, self.events.put_nowait, record, self._spent_by_others)
         self._request = replace(request, on_span=calls.on_span, ears=calls)
-        self._holds_back = any("preOutput" in hook.points for hook in request.bundle.hooks)
+        self._holds_back = is_asked(request.bundle, "preOutput")
         self._talk: Talk | None = None
         self._heard = {"text": "", "reasoning": ""}
         self._withheld: str | None = None
@@ -121,6 +122,8 @@ class LiveTurn:
             self._tell("error", message=reason, code="blocked")
             await self._after(talk, Ending("blocked", reason=reason))
             return end
+        if is_asked(self._request.bundle, "preInput"):
+            self._record.add("passed", dumps({}))
         messages = [*self._said.before, Message("user", asked, files=self._said.files)]
         found, slow = await asyncio.to_thread(fired, self._request.bundle, asked)
         if slow is not None:
@@ -131,7 +134,7 @@ class LiveTurn:
                 ending = Ending("answered", words)
                 await self.said(Message("assistant", ending.text))
                 await self._after(talk, ending)
-                return End("model_stop")
+                return self._end_of(ending)
         ending = await self._model(talk, messages)
         await self._after(talk, ending)
         return self._end_of(ending)
@@ -206,7 +209,7 @@ class LiveTurn:
         self.spent(usage)
 
     async def _answered(self, message: Message) -> None:
-        self._withheld = await self._hook_on(message.text)
+        self._withheld = await self._hooks_on(message)
         if self._withheld is not None:
             self._record.add("assistant", withheld(message, self._withheld))
         else:
@@ -218,10 +221,15 @@ class LiveTurn:
             self._record.add("assistant", body_of(message))
         self._heard = {"text": "", "reasoning": ""}
 
-    async def _hook_on(self, text: str) -> str | None:
-        if not (self._holds_back and text and self._talk is not None):
+    async def _hooks_on(self, message: Message) -> str | None:
+        """Why nothing of an answer may be told: the hooks see all that it would be told of it."""
+        if not self._holds_back or self._talk is None:
             return None
-        return await self._talk.ask_hooks("preOutput", dumps({"text": text}))
+        for kind, text in (("reasoning", message.reasoning), ("text", message.text)):
+            reason = await self._talk.ask_hooks("preOutput", dumps({"text": text, "kind": kind})) if text else None
+            if reason is not None:
+                return reason
+        return None
 
     def _draft(self) -> JsonText | None:
         """What was said so far of a message, as far as anybody may see it."""
@@ -230,21 +238,30 @@ class LiveTurn:
         return body_of(Message("assistant", self._heard["text"], reasoning=self._heard["reasoning"]), cut=True)
 
     async def _finish(self, end: End) -> None:
-        if self._talk is not None:
-            self._talk.spans.close()
-        if (cut := self._draft()) is not None:
-            self._record.add("assistant", cut)
-        usage = self._usage.to_wire()
-        told = {"reason": end.reason, "code": end.code, "message": end.message, "blocked": end.blocked, "usage": usage}
-        self._record.add("end", dumps({name: value for name, value in told.items() if value is not None}))
+        """Tell the end, whatever becomes of keeping it: who listens waits for that."""
         try:
-            await self._record.flush()
+            await self._keep(end)
         except RuntimeFault as fault:
             if fault.code != "NOT_FOUND":  # of a conversation that was deleted meanwhile nothing is to be kept
                 log.error("%s: the end of a turn cannot be kept: %s", self._request.session_id, fault)
                 self._tell("error", message=fault.message, code=fault.code)
-        self._tell("done", reason=end.reason, usage=usage)
-        self.events.put_nowait(None)
+        except Exception as error:
+            log.exception("%s: the end of a turn cannot be kept", self._request.session_id)
+            message = f"The end of this turn cannot be kept: {type(error).__name__}: {error}"
+            self._tell("error", message=message, code="INTERNAL_ERROR")
+        finally:
+            self._tell("done", reason=end.reason, usage=self._usage.to_wire())
+            self.events.put_nowait(None)
+
+    async def _keep(self, end: End) -> None:
+        if self._talk is not None:
+            self._talk.spans.close()
+        if (cut := self._draft()) is not None:
+            self._record.add("assistant", cut)
+        told = {"reason": end.reason, "code": end.code, "message": end.message, "blocked": end.blocked}
+        kept = {name: value for name, value in told.items() if value is not None}
+        self._record.add("end", dumps({**kept, "usage": self._usage.to_wire()}))
+        await self._record.flush()
 
     def _failed(self, code: str, message: str) -> End:
         self._tell("error", message=message, code=code)

@@ -34,6 +34,11 @@ REASON_LIMIT: Final = 2_000
 Source = Literal["chat", "automation", "webhook", "intent", "skill"]
 
 
+def is_asked(bundle: Bundle, point: HookPoint) -> bool:
+    """Whether there is a hook at a point."""
+    return any(point in hook.points for hook in bundle.hooks)
+
+
 class HookNote(Protocol):
     def __call__(self, hook: str, kind: NoteKind, value: Any) -> None:
         """Take what a hook logs or prints, and what is wrong with it."""
@@ -66,7 +71,7 @@ class Hooks:
         """Ask the hooks of a point, those of a lower priority first; the reason of the first one that blocks.
 
         ``payload``: ``{"toolName", "args"}``, after a call with ``result`` or ``error``; ``{"text"}`` of what a person
-        or a model says; what `agents.loop` gives after a turn.
+        says, ``{"text", "kind"}`` of what a model does; what `chat.turn` gives after a turn.
         """
         hooks = (hook for hook in subject.bundle.hooks if point in hook.points)
         for hook in sorted(hooks, key=lambda hook: (hook.priority, hook.name)):

@@ -9,9 +9,10 @@ from typing import Literal
 from runtime_core.wire.json import JsonText
 from runtime_core.wire.runs import SlotPath, SpanState
 
-ChatRole = Literal["user", "assistant", "tool", "draft", "event", "end"]
-"""``draft``: what an agent has said so far of a message that is not whole yet. ``event``: what was told beside
-messages, as it was on the stream. ``end``: how a turn ended; its last entry."""
+ChatRole = Literal["user", "passed", "assistant", "tool", "draft", "event", "end"]
+"""``passed``: the hooks let the message of the turn, which is ``held`` for them, through. ``draft``: what an agent has
+said so far of a message that is not whole yet. ``event``: what was told beside messages, as it was on the stream.
+``end``: how a turn ended; its last entry."""
 
 SPOKEN = frozenset({"user", "assistant"})
 """What counts as a message of a conversation."""

@@ -59,9 +59,13 @@ def test_a_call_that_began_a_run_before_its_turn_was_cut_names_the_run() -> None
 
 
 def test_what_a_hook_kept_from_the_model_stays_away_from_it() -> None:
+    held: tuple[ChatRole, JsonText] = ("user", body_of(Message("user", "my card is 4111"), held=True))
+    after = entries(ASKED, SAID, END, turn=2)
     blocked: tuple[ChatRole, JsonText] = ("end", dumps({"reason": "error", "blocked": "input"}))
-    kept = entries(Message("user", "my card is 4111"), blocked) + entries(ASKED, SAID, END, turn=2)
-    assert [one.text for one in messages(kept)] == ["Late?", "Two."]
+    for kept in (entries(held, blocked), entries(held, END), entries(held)):  # the last one died meanwhile
+        assert [one.text for one in messages(kept + after)] == ["Late?", "Two."]
+    passed: tuple[ChatRole, JsonText] = ("passed", JsonText("{}"))
+    assert [one.text for one in messages(entries(held, passed) + after)] == ["my card is 4111", "Late?", "Two."]
 
 
 def test_the_words_of_an_answer_that_a_hook_held_back_are_not_kept() -> None:
