@@ -13,7 +13,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
+from runtime_core.agents.providers import LOOPBACK
 from runtime_core.connections.closed import Closed, check_open
 from runtime_core.connections.sending import certificates
 
@@ -55,7 +57,7 @@ class Lines:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._http: httpx2.AsyncClient | None = None
+        self._http: dict[tuple[bool, bool], httpx2.AsyncClient] = {}
         self.unlimited: set[ModelSpec] = set()
         """The models that refuse a limit of their output, or that one."""
         self._clients: OrderedDict[tuple[Protocol, str, str, str, str], Client] = OrderedDict()
@@ -67,18 +69,25 @@ class Lines:
         with self._lock:
             found = self._clients.get(given)
             if found is None:
-                if self._http is None:
-                    self._http = _new_http()
-                found = self._clients[given] = _client(*given, self._http)
+                found = self._clients[given] = _client(*given, self._way_to(base_url))
                 if len(self._clients) > _KEPT_CLIENTS:
                     self._clients.popitem(last=False)
             return found
 
     async def close(self) -> None:
         self._clients.clear()
-        http, self._http = self._http, None
-        if http is not None:
+        ways, self._http = self._http, {}
+        for http in ways.values():
             await http.aclose()
+
+    def _way_to(self, base_url: str) -> httpx2.AsyncClient:
+        """What the environment says of proxies and certificates counts only where it is needed: a model on this
+        computer is asked whatever stands there."""
+        address = urlsplit(base_url)
+        kind = address.hostname in LOOPBACK, address.scheme == "https"
+        if kind not in self._http:
+            self._http[kind] = _new_http(is_here=kind[0], is_secure=kind[1])
+        return self._http[kind]
 
 
 def _client(protocol: Protocol, provider: str, model: str, base_url: str, key: str, http: httpx2.AsyncClient) -> Client:
@@ -116,20 +125,27 @@ def _client(protocol: Protocol, provider: str, model: str, base_url: str, key: s
     return OpenAIChatModel(model, provider=OpenAICompatibleProvider(provider, openai_client=openai, profile=plain))
 
 
-def _new_http() -> httpx2.AsyncClient:
-    """A key goes to the address it is for and nowhere else, so no redirect is followed."""
+def _new_http(*, is_here: bool, is_secure: bool) -> httpx2.AsyncClient:
+    """A key goes to the address it is for and nowhere else, so no redirect is followed. Raises `ValueError` for a proxy
+    that is not spoken."""
     import httpx2
 
     for name in ("httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    return httpx2.AsyncClient(
-        verify=certificates(),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-        follow_redirects=False,
-        timeout=_limits(),
-        mounts=dict.fromkeys(("all://localhost", "all://127.0.0.1", "all://[::1]")),  # whatever proxy there is
-        event_hooks={"request": [_tidied], "response": [_opened]},
-    )
+    try:
+        return httpx2.AsyncClient(
+            verify=certificates() if is_secure else False,
+            trust_env=not is_here,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+            follow_redirects=False,
+            timeout=_limits(),
+            event_hooks={"request": [_tidied], "response": [_opened]},
+        )
+    except (ImportError, ValueError) as error:
+        raise ValueError(
+            "the proxy that the environment names (ALL_PROXY, HTTPS_PROXY or HTTP_PROXY) cannot be used, "
+            f"only those of http:// and https:// are: {error}"
+        ) from None
 
 
 def _limits() -> httpx2.Timeout:

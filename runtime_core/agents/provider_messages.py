@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -98,7 +99,7 @@ def reply(response: ModelResponse, turn: Turn, model: str, text: str, reasoning:
 def _args(part: ToolCallPart) -> JsonText:
     if isinstance(part.args, str):
         return part.args or "{}"
-    return dumps(part.args or {})
+    return json.dumps(part.args or {}, separators=(",", ":"))  # what is no JSON, as NaN, is told to the model later
 
 
 def _add(told: list[ModelMessage], parts: Sequence[UserPromptPart | ToolReturnPart]) -> None:
@@ -136,7 +137,8 @@ class _Calls:
 
 
 def _own(message: Message, model: str) -> ModelResponse | None:
-    """The reply as its model gave it, if this is that model."""
+    """The reply as its model gave it, if this is that model and would take it back: a call with a name or arguments
+    that nobody accepts would be refused with every later turn."""
     if message.raw is None:
         return None
     try:
@@ -145,8 +147,10 @@ def _own(message: Message, model: str) -> ModelResponse | None:
         return None
     if not isinstance(response, ModelResponse) or (response.metadata or {}).get("model") != model:
         return None
-    ids = {part.tool_call_id for part in response.tool_calls}  # some servers give the same one twice
-    return response if len(ids) == len(response.tool_calls) == len(message.tool_calls) else None
+    calls = response.tool_calls
+    ids = {part.tool_call_id for part in calls}  # some servers give the same one twice
+    is_taken = all(tool_name(part.tool_name) == part.tool_name and _is_object(_args(part)) for part in calls)
+    return response if is_taken and len(ids) == len(calls) == len(message.tool_calls) else None
 
 
 def _foreign(message: Message, at: int) -> ModelResponse:
@@ -160,10 +164,14 @@ def _foreign(message: Message, at: int) -> ModelResponse:
 
 def _object(args: JsonText) -> JsonText:
     """Arguments that are none are told as what they were: providers take objects only."""
+    return args if _is_object(args) else dumps({"arguments": args})
+
+
+def _is_object(args: JsonText) -> bool:
     try:
-        return args if isinstance(loads(args), dict) else dumps({"arguments": args})
+        return isinstance(loads(args), dict)
     except JsonError:
-        return dumps({"arguments": args})
+        return False
 
 
 def _user_content(message: Message, takes: Callable[[str], bool]) -> str | Sequence[UserContent]:
@@ -179,6 +187,8 @@ def _user_content(message: Message, takes: Callable[[str], bool]) -> str | Seque
 def _file(file: File, takes: Callable[[str], bool]) -> Sequence[UserContent]:
     mime_type = bare(file.mime_type)
     head = f'File "{file.filename}" ({mime_type})'
+    if not file.data:
+        return (f"{head}: it is empty.",)
     if takes(mime_type) and not is_text(mime_type):
         return (f"{head}:", BinaryContent(base64.b64decode(file.data), media_type=mime_type))
     if is_text(mime_type):

@@ -21,7 +21,9 @@ responses: only there do its models get their reasoning back between two tool ca
 _IMAGES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _PDF: Final = "application/pdf"
 _SPEC: Final = re.compile(r"(?P<provider>[^:@\s]+):(?P<model>\S+?)(?:@(?P<base_url>https?://\S*))?")
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+_ADDRESS: Final = re.compile(r"://|:\d|^localhost\b|^\[|^\d+(\.\d+){3}\b|/v\d")
+"""What shows that something after an @ is meant as an address, although no http:// stands before it."""
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _WRITE_SPEC: Final = (
     "Write provider:model, for example anthropic:claude-sonnet-4-5 or openai:NAME@http://localhost:11434/v1, "
     "or scripted:FILE.json."
@@ -125,6 +127,9 @@ def read_spec(text: str, named_in: str) -> ModelSpec:
     found = _SPEC.fullmatch(text)
     if found is None:
         raise ModelUnusable(f"{named_in}: {text!r} names no model. {_WRITE_SPEC}")
+    name, at, address = found["model"].rpartition("@")
+    if name and at and _ADDRESS.search(address):
+        raise ModelUnusable(f"{named_in}: the address {address!r} has to begin with http:// or https://. {_WRITE_SPEC}")
     spec = ModelSpec(found["provider"], found["model"], named_in, found["base_url"], is_personal=True)
     check(spec)
     return spec
@@ -154,4 +159,4 @@ def address_of(base_url: str, named_in: str) -> SplitResult:
 
 def is_private_way(address: SplitResult) -> bool:
     """Whether nobody on the way to it reads a key."""
-    return address.scheme == "https" or address.hostname in _LOOPBACK
+    return address.scheme == "https" or address.hostname in LOOPBACK

@@ -105,9 +105,7 @@ def test_a_spec_is_read(spec: str, expected: tuple[str, str, str | None]) -> Non
     assert str(found) == spec
 
 
-@given(
-    st.sampled_from(sorted(PROVIDERS)), st.text("abc-./:@1", min_size=1), st.none() | st.just("https://h.example/v1")
-)
+@given(st.sampled_from(sorted(PROVIDERS)), st.text("abc-./:1", min_size=1), st.none() | st.just("https://h.example/v1"))
 def test_a_spec_that_is_written_is_read_the_same(provider: str, model: str, base_url: str | None) -> None:
     text = str(ModelSpec(provider, model, "x", base_url))
     assert str(read_spec(text, "x")) == text
@@ -124,6 +122,10 @@ def test_a_spec_that_is_written_is_read_the_same(provider: str, model: str, base
         ("bedrock:x", "bedrock.*not spoken.*gateway"),
         ("openai:x@http://user:pass@host/v1", "user or a password"),
         ("openai:x@https://", "host"),
+        ("openai:x@127.0.0.1:9305/v1", "127.0.0.1:9305/v1' has to begin with http://"),
+        ("openai:x@localhost/v1", "has to begin with http://"),
+        ("openai:x@gpu.example/v1", "has to begin with http://"),
+        ("openai:x@ftp://127.0.0.1/v1", "has to begin with http://"),
     ],
 )
 def test_a_spec_that_cannot_be_used_is_refused_where_it_stands(spec: str, words: str) -> None:

@@ -187,11 +187,21 @@ def test_a_name_nobody_has_is_no_network(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "cannot be reached: Name or service not known. Check" in error.message
 
 
-def test_a_proxy_does_not_stand_before_this_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "socks5h://127.0.0.1:9", "socks://127.0.0.1:9"])
+def test_a_proxy_does_not_stand_before_this_computer(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
+        monkeypatch.setenv(name, proxy)
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
     with provider_server([HELLO]) as far:
         assert ask(far.spec("openai")).text == HELLO["text"]
+
+
+@pytest.mark.parametrize("proxy", ["socks5h://127.0.0.1:9", "socks://127.0.0.1:9"])
+def test_a_proxy_that_is_not_spoken_is_named_as_the_problem(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    error = failure("openai:x@https://h.example/v1")
+    assert error.code == "unavailable"
+    assert "cannot be asked from here: the proxy that the environment names (ALL_PROXY" in error.message
 
 
 def test_nobody_asks_the_metadata_service_of_a_cloud() -> None:

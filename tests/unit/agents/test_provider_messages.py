@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from runtime_core.agents.provider_messages import reply, request, tool_name
-from runtime_core.agents.turns import Message, ToolCall, Turn
-from runtime_core.wire.json import JsonText
+from runtime_core.agents.turns import File, Message, ToolCall, Turn
+from runtime_core.wire.json import JsonText, loads
 
 NAMES = st.sampled_from(["find", "store__parcels__set", "mail.send", "x" * 90, "größe"])
 ARGS = st.sampled_from([JsonText("{}"), JsonText('{"n":1}'), JsonText("[1]"), JsonText("no JSON")])
@@ -98,3 +100,24 @@ def test_arguments_of_a_call_come_as_text_whatever_form_they_had() -> None:
     parts = [ToolCallPart("a", {"n": 1}, "1"), ToolCallPart("b", None, "2"), ToolCallPart("c", "{not", "3")]
     made = reply(ModelResponse(parts), Turn("default", "", ()), "test:model", "", "")
     assert [call.args for call in made.tool_calls] == ['{"n":1}', "{}", "{not"]
+
+
+@pytest.mark.parametrize(
+    ("name", "args"), [("functions.find", '{"n":1}'), ("", '{"n":1}'), ("find", '{"n":NaN}'), ("find", {"n": math.nan})]
+)
+def test_a_reply_that_its_model_would_refuse_goes_back_in_a_form_it_takes(name: str, args: Any) -> None:
+    response = ModelResponse([ToolCallPart(name, args, "call-1")])
+    made = reply(response, Turn("default", "", ()), "test:model", "", "")
+    asked = Message("user", "Hello")
+    own = Message("assistant", made.text, made.tool_calls, raw=made.raw)
+    told = request(Turn("default", "", (asked, own)), "test:model", lambda _: True)[0]
+    (call,) = [part for message in told for part in message.parts if isinstance(part, ToolCallPart)]
+    assert tool_name(call.tool_name) == call.tool_name
+    assert isinstance(loads(call.args_as_json_str()), dict)
+
+
+def test_an_empty_file_is_told_and_not_shown() -> None:
+    asked = Message("user", "Look", files=(File("a.png", "image/png", ""),))
+    (told,) = request(Turn("default", "", (asked,)), "test:model", lambda _: True)[0]
+    (part,) = told.parts
+    assert part.content == ["Look", 'File "a.png" (image/png): it is empty.']
