@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
+from inbox_app.commands.building import Hear, deploy_repository, follow_build, reload_repository, switch_tool
 from inbox_app.commands.repositories import RepositoryActs
 from inbox_app.gateway.base import Batch, GatewayError
 from inbox_app.gateway.builds import Build, BuildEvent, Deploy, LogLine
@@ -20,8 +21,6 @@ from inbox_app.repositories.tables import RepositoryTable
 from inbox_app.section import Surroundings, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from inbox_app.gateway.builds import BuildGateway
     from inbox_app.gateway.catalog import Catalog
 
@@ -232,7 +231,7 @@ class RepositoriesSection(QObject):
     def _reload(self) -> None:
         gateway, path = self._gateway, self._page.path
         if gateway is not None and self._can_build():
-            self._begin(path, gateway.reload(path), self.tr("Reloading"))
+            self._begin(path, partial(reload_repository, gateway, path), self.tr("Reloading"))
 
     @Slot()
     def _ask_deploy(self) -> None:
@@ -256,7 +255,7 @@ class RepositoriesSection(QObject):
     def _on_ordered(self, order: Deploy) -> None:
         gateway = self._gateway
         if gateway is not None and not self._of(order.repository).busy:
-            self._begin(order.repository, gateway.deploy(order), self.tr("Deploying"))
+            self._begin(order.repository, partial(deploy_repository, gateway, order), self.tr("Deploying"))
 
     @Slot()
     def _on_follow_wanted(self) -> None:
@@ -264,23 +263,21 @@ class RepositoriesSection(QObject):
         known = self._of(path)
         if gateway is not None and not known.busy and known.chosen:
             known.logs.pop(known.chosen, None)
-            self._begin(path, gateway.follow(known.chosen), self.tr("Following the build"))
+            self._begin(path, partial(follow_build, gateway, known.chosen), self.tr("Following the build"))
 
-    def _begin(self, path: str, events: AsyncIterator[BuildEvent], busy: str) -> None:
+    def _begin(self, path: str, work: Callable[[Hear], Awaitable[str]], busy: str) -> None:
         known = self._of(path)
         known.busy, known.refusal = busy, ""
         self._show(path)
         self._around.changed()
-        self._around.spawn(self._build(path, events), "build")
+        self._around.spawn(self._build(path, work), "build")
 
-    async def _build(self, path: str, events: AsyncIterator[BuildEvent]) -> None:
+    async def _build(self, path: str, work: Callable[[Hear], Awaitable[str]]) -> None:
         known = self._of(path)
         try:
-            async with aclosing(cast("AsyncGenerator[BuildEvent]", events)) as told:
-                async for event in told:
-                    self._hear(path, known, event)
-        except GatewayError as error:
-            known.refusal = error.message
+            known.refusal = await work(partial(self._hear, path, known))
+            if known.refusal:  # what is kept of the log may be more than what came
+                known.logs.pop(known.live, None)
         finally:
             known.busy, known.live = "", ""
         await self._read_builds(path)
@@ -323,10 +320,9 @@ class RepositoriesSection(QObject):
         gateway = self._gateway
         if gateway is None:
             return
-        try:
-            await gateway.switch(path, tool, is_on=is_on)
-        except GatewayError as error:
-            self._refuse(path, error.message)
+        refusal = await switch_tool(gateway, path, tool, is_on=is_on)
+        if refusal:
+            self._refuse(path, refusal)
         current = self._current
         if current is not None:
             self._page.switches.show_tools(current.builtins)  # as it was, until it is read again

@@ -130,9 +130,12 @@ def _standard_json(tree: ast.Module) -> Iterator[Problem]:
 
 
 def _gateway_writes(tree: ast.Module) -> Iterator[Problem]:
-    for call in _calls(tree, "answer", "cancel", "resume", "start"):
+    for call in _calls(tree, "answer", "cancel", "deploy", "reload", "resume", "start"):
         if isinstance(call.func, ast.Attribute) and re.search(r"gateway$", _last_name(call.func.value)):
-            yield call.lineno, f"{call.func.attr}() changes a run: only commands and the outbox may, ask one of them"
+            yield (
+                call.lineno,
+                f"{call.func.attr}() changes something: only commands and the outbox may, ask one of them",
+            )
 
 
 def _answer_wishes(tree: ast.Module) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -17,7 +18,7 @@ from inbox_app.widgets.check_box import CheckBox
 from inbox_app.widgets.dialogs import ConfirmDialog
 from tests.gui.test_window import Scene, Start, start, texts
 from tests.support.drivers import controls
-from tests.support.fake_builds import FakeBuilds, FakeCatalog, build, failed_deploy, repository, touching
+from tests.support.fake_builds import FakeBuilds, FakeCatalog, build, deployed, failed_deploy, repository, touching
 from tests.support.fake_gateway import FakeGateway
 
 __all__ = ["start"]
@@ -103,7 +104,7 @@ def test_a_reload_is_followed_while_it_goes_on(shown: Open, qtbot: QtBot) -> Non
     it.until("Why it failed")
     it.click("Reload")
     it.until("Reloading")
-    assert it.builds.reloaded == [PATH]
+    qtbot.waitUntil(lambda: it.builds.reloaded == [PATH])
     assert not it.button("Reload").isEnabled()
     it.builds.tell(RUNNING, LogLine("Reading", stage="load"))
     it.until_log("Reading")
@@ -193,6 +194,22 @@ def test_a_deploy_that_nobody_followed_can_be_followed_again(shown: Open, qtbot:
     qtbot.waitUntil(lambda: it.builds.followed == ["build_2"])
     it.builds.tell(LogLine("going on"), running, None)
     it.until("Why it failed")
+
+
+def test_a_followed_log_is_shown_as_it_comes_and_is_whole_again_when_following_breaks_off(
+    shown: Open, qtbot: QtBot
+) -> None:
+    kept = deployed(2, state="running", ended_at=None, log=[LogLine("one"), LogLine("two")])
+    it = shown(kept)
+    it.until_log("two")
+    it.click("Follow it")
+    qtbot.waitUntil(lambda: it.builds.followed == ["build_2"])
+    it.builds.tell(replace(kept, log=()), LogLine("one"))
+    qtbot.waitUntil(lambda: "one" in it.log and "two" not in it.log)
+    it.builds.kept = [kept]
+    it.builds.tell(GatewayError("platform_unreachable", "The connection broke off."))
+    it.until("The connection broke off.")
+    it.until_log("two")
 
 
 def boxes(it: Repositories) -> dict[str, CheckBox]:
