@@ -6,27 +6,42 @@ import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from inbox_app.cli_session import DONE, command_line, has_display, log_to, say, say_json
+from inbox_app.cli_session import DONE, command_line, has_display, log_to, say, say_json, settings, settings_warnings
 from inbox_app.desktop.paths import samples_folder
 from inbox_app.gateway.base import Gateway, GatewayError, Pause, PausePage, Start
 from inbox_app.gateway.embedded import EmbeddedGateway
 from inbox_app.state.memory import Memory
 from inbox_app.state.repositories import opened
 
+if TYPE_CHECKING:
+    from runtime_core.wire.settings import Settings
+
 PICTURE: Final = "demo.png"
 
 
 class DemoGateway(EmbeddedGateway):
-    """The embedded runtime of the demo's data folder; opening it makes sure that every sample run exists once."""
+    """The embedded runtime of the demo's data folder; opening it makes sure that every sample run exists once.
 
-    def __init__(self, data: Path, *, fresh: bool = False) -> None:
+    ``keeps_schedules`` as `EmbeddedGateway`. Samples without such a run are read when something of them is wanted.
+    """
+
+    def __init__(self, data: Path, chosen: Settings, *, fresh: bool = False, keeps_schedules: bool = False) -> None:
+        from inbox_app.desktop.secrets import Keychain
+
         samples = samples_folder()
         self._starts = [_start(item, samples) for item in _manifest(samples / "demo.json")]
         repositories = sorted({Path(start.repository) for start in self._starts if start.repository is not None})
-        remembered = [Path(path) for path in opened(Memory(data / "desk.db"))]
-        super().__init__(data, repositories=repositories, remembered=remembered)
+        self._others = sorted({file.parent for file in samples.glob("*/amodal.json")} - {*repositories})
+        super().__init__(
+            data,
+            repositories=repositories,
+            remembered=[Path(path) for path in opened(Memory(data / "desk.db"))],
+            settings=chosen,
+            secrets=Keychain(),
+            keeps_schedules=keeps_schedules,
+        )
         self._fresh = fresh
 
     async def open(self) -> None:
@@ -37,10 +52,15 @@ class DemoGateway(EmbeddedGateway):
             for start in self._starts:
                 if start.tool not in known:
                     await self.start(start)
+            await self._call(self._list_others())
         except BaseException:
             await self.close()
             raise
         self._fresh = False
+
+    async def _list_others(self) -> None:
+        for root in self._others:
+            self._open_runtime.catalog.add(root)
 
     async def _known_tools(self) -> set[str]:
         """Tools that have a run, waiting or ended: a demo that was broken off asks only what is missing."""
@@ -67,9 +87,9 @@ def _window(data: Path, *, fresh: bool) -> int:
     from inbox_app.app import run_window
 
     def gateway() -> Gateway:
-        return DemoGateway(data, fresh=fresh)
+        return DemoGateway(data, settings(), fresh=fresh, keeps_schedules=True)
 
-    return run_window(gateway, desk_file=data / "desk.db")
+    return run_window(gateway, desk_file=data / "desk.db", settings_warnings=settings_warnings)
 
 
 def _picture(data: Path, *, fresh: bool, as_json: bool) -> int:
@@ -78,8 +98,9 @@ def _picture(data: Path, *, fresh: bool, as_json: bool) -> int:
     _check_writable(target)
     if not as_json:
         say([f"There is no display: the window is drawn to {target} instead."])
-    page = asyncio.run(_prepare(data, fresh=fresh))
-    _draw(data, target)
+    chosen = settings(as_json=as_json)
+    page = asyncio.run(_prepare(data, chosen, fresh=fresh))
+    _draw(data, chosen, target)
     if as_json:
         approvals = [pause.raw for pause in page.items]
         say_json({"picture": str(target), "approvals": approvals, "total": page.total, "next_cursor": page.next_cursor})
@@ -88,8 +109,8 @@ def _picture(data: Path, *, fresh: bool, as_json: bool) -> int:
     return DONE
 
 
-async def _prepare(data: Path, *, fresh: bool) -> PausePage:
-    gateway = DemoGateway(data, fresh=fresh)
+async def _prepare(data: Path, chosen: Settings, *, fresh: bool) -> PausePage:
+    gateway = DemoGateway(data, chosen, fresh=fresh)
     await gateway.open()
     try:
         return await gateway.pending()
@@ -97,9 +118,9 @@ async def _prepare(data: Path, *, fresh: bool) -> PausePage:
         await gateway.close()
 
 
-def _draw(data: Path, target: Path) -> None:
+def _draw(data: Path, chosen: Settings, target: Path) -> None:
     def gateway() -> Gateway:
-        return EmbeddedGateway(data)
+        return EmbeddedGateway(data, settings=chosen)
 
     try:
         from inbox_app.app import run_window

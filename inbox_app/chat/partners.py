@@ -88,6 +88,11 @@ class Partners(QObject):
         self.all = [Partner(one, agent) for one in usable for agent in one.agents]
         keys = [partner.key for partner in self.all]
         wanted = self._memory.recall(CHOSEN)
-        default = next((at for at, one in enumerate(self.all) if one.agent.name == "default"), 0)
-        self._picked = keys.index(wanted) if wanted in keys else default
+        self._picked = keys.index(wanted) if wanted in keys else _first_choice(self.all)
         self.changed.emit()
+
+
+def _first_choice(partners: Sequence[Partner]) -> int:
+    """The first that can answer, of these rather one that is called "default"."""
+    ranks = [(bool(one.agent.model), one.agent.name == "default") for one in partners]
+    return ranks.index(max(ranks)) if ranks else 0

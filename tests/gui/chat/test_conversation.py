@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -323,6 +324,13 @@ def test_where_nothing_can_be_said_it_says_why(chat: Open, repositories: list[Re
     it = chat(repositories=repositories)
     it.wait(lambda: says in it.words)
     assert not it.composer.isVisible() or not it.button("Send").isEnabled()
+
+
+def test_at_first_somebody_is_chosen_who_can_answer(chat: Open) -> None:
+    silent = replace(support_desk(model=""), path="/agents/silent")
+    it = chat(repositories=[silent, support_desk("returns", "default")])
+    it.say("Hello")
+    assert (it.chats.asked[0].repository, it.chats.asked[0].agent) == (support_desk().path, "default")
 
 
 def test_one_chooses_whom_to_talk_to(chat: Open) -> None:
