@@ -17,7 +17,18 @@ import click
 
 from inbox_app import cli_arguments, cli_options
 from inbox_app.cli_arguments import FOLDER, TEXT
-from inbox_app.cli_session import DONE, PARKED, REFUSED, Options, complain, report, say, say_json, with_gateway
+from inbox_app.cli_session import (
+    DONE,
+    PARKED,
+    REFUSED,
+    Options,
+    complain,
+    forget_typed,
+    report,
+    say,
+    say_json,
+    with_gateway,
+)
 from inbox_app.gateway.base import Answer, GatewayError, Pause
 from inbox_app.gateway.chats import ChatFile, ChatRequest
 
@@ -162,10 +173,11 @@ def shown(options: Options, session: str) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         from inbox_app.cli_chat_text import turn_lines
         from inbox_app.gateway.chat_events import turn_of
+        from runtime_core.chat.events import redacted_session
 
         wire = await gateway.chats.raw(session)
         if options.as_json:
-            say_json(wire)
+            say_json(redacted_session(wire))
         else:
             for one in wire["turns"]:
                 say(turn_lines(turn_of(one)))
@@ -288,7 +300,7 @@ class _Conversation:
         from runtime_core.wire.json import dumps
 
         while True:
-            line = await lines.read("answer (empty: later)> ")
+            line = await lines.answer("answer (empty: later)> ")
             if not line or not line.strip():
                 return False
             try:
@@ -316,6 +328,7 @@ class _Lines:
     def __init__(self, *, is_shown: bool) -> None:
         self.is_shown = is_shown
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._left = b""
         self._loop = asyncio.get_running_loop()
         self._thread: threading.Thread | None = None
 
@@ -329,16 +342,30 @@ class _Lines:
             sys.stdout.flush()
         return await self._lines.get()
 
+    async def answer(self, prompt: str) -> str | None:
+        """The next line that is written while ``prompt`` is there: nothing that was typed or pasted before answers a
+        question that nobody had seen."""
+        forget_typed()
+        await asyncio.sleep(0)  # what the thread has read is in the queue
+        self._left, has_ended, dropped = b"", False, 0
+        while not self._lines.empty():
+            has_ended = self._lines.get_nowait() is None
+            dropped += not has_ended
+        if has_ended:
+            self._lines.put_nowait(None)
+        if dropped:
+            complain(f"what was written before the question is no answer to it and was left out (lines: {dropped})")
+        return await self.read(prompt)
+
     def _pump(self) -> None:
         """Reads the descriptor: a lock of ``sys.stdin`` that is held when the program ends would break it off."""
-        left = b""
         try:
             while data := os.read(0, 65536):
-                *whole, left = (left + data).split(b"\n")
+                *whole, self._left = (self._left + data).split(b"\n")
                 for line in whole:
                     self._put(line.decode("utf-8", "replace").removesuffix("\r"))
-            if left:
-                self._put(left.decode("utf-8", "replace"))
+            if self._left:
+                self._put(self._left.decode("utf-8", "replace"))
             self._put(None)
         except (OSError, RuntimeError):  # closed, or the command has ended
             return

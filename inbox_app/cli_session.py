@@ -231,6 +231,20 @@ def warn(message: str, *, as_json: bool) -> None:
         complain(f"warning: {message}")
 
 
+def forget_typed() -> None:
+    """Drop what was typed on the terminal and not read yet: it answers no question that is asked now."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        while msvcrt.kbhit():
+            msvcrt.getwch()
+    else:
+        import termios
+
+        with suppress(termios.error):
+            termios.tcflush(0, termios.TCIFLUSH)
+
+
 def complain(message: str) -> None:
     """One line on the error stream, with nothing in it that could act on a terminal."""
     from inbox_app.cli_text import visible

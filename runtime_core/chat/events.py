@@ -32,6 +32,21 @@ def redacted(told: Event) -> Event:
     return {**told, **hidden}
 
 
+def redacted_session(told: Mapping[str, Any]) -> dict[str, Any]:
+    """A conversation as `Chats.session` tells it, with its events and the parameters of its messages as `redacted`."""
+    turns = [{**turn, "events": [redacted(one) for one in turn["events"]]} for turn in told["turns"]]
+    return {**told, "turns": turns, "messages": [_without_parameters(message) for message in told["messages"]]}
+
+
+def _without_parameters(message: Mapping[str, Any]) -> dict[str, Any]:
+    if "toolCalls" not in message:
+        return dict(message)
+    calls = [
+        {**call, **{name: _without(call[name]) for name in ("parameters", "args")}} for call in message["toolCalls"]
+    ]
+    return {**message, "toolCalls": calls}
+
+
 def _without(value: Any) -> Any:
     if isinstance(value, dict):
         given = cast("dict[str, Any]", value)

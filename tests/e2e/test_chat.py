@@ -7,7 +7,8 @@ import os
 import select
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -178,6 +179,11 @@ def test_secrets_in_parameters_stay_here(desk: Desk) -> None:
     (start,) = of_type(events(told), "tool_call_start")
     assert start["parameters"] == {"user": "ann", "password": "[REDACTED]"}
     assert "s3cret" not in told.out
+    shown = desk("chat", "--show", events(told)[0]["session_id"], "--json")
+    (again,) = of_type(shown.json["turns"][0]["events"], "tool_call_start")
+    (made,) = shown.json["messages"][1]["toolCalls"]
+    assert again["parameters"] == made["parameters"] == made["args"] == start["parameters"]
+    assert "s3cret" not in shown.out
 
 
 def test_a_turn_ends_when_nobody_reads_on(desk: Desk) -> None:
@@ -193,40 +199,62 @@ def test_a_turn_ends_when_nobody_reads_on(desk: Desk) -> None:
     assert turn["end"]["reason"] in ("user_abort", "interrupted")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo terminals")
+HAS_TERMINALS = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo terminals")
+
+
+@HAS_TERMINALS
 def test_on_a_terminal_a_question_is_answered_right_there(desk: Desk) -> None:
+    with at_terminal(desk) as terminal:
+        terminal.type_after("you> ", "Yes, send it")
+        terminal.type_after("answer (empty: later)> ", "{not json")
+        terminal.type_after("answer (empty: later)> ", "porto")
+        assert "POR-7731" in terminal.type_after("you> ", "\x04")
+        ended = terminal.ended()
+    assert ended.code == 0, ended.err
+    assert "VALUE is not JSON" in ended.err
+    assert desk("list", "--json").json["approvals"] == []
+
+
+@HAS_TERMINALS
+def test_what_is_pasted_before_a_question_is_there_is_no_answer_to_it(desk: Desk) -> None:
+    with at_terminal(desk) as terminal:
+        terminal.type_after("you> ", "Yes, send it\nporto\nthat is all")
+        terminal.type_after("answer (empty: later)> ", "")
+        terminal.type_after("you> ", "\x04")
+        ended = terminal.ended()
+    assert ended.code == 3, ended.err
+    assert len(desk("list", "--json").json["approvals"]) == 1
+
+
+@contextmanager
+def at_terminal(desk: Desk) -> Generator[Terminal]:
+    """A conversation with the support desk, as a person at a terminal has it."""
     import pty
 
     ours, theirs = pty.openpty()
-    with closing(Terminal(ours)) as terminal:
-        process = subprocess.Popen(
-            desk.words("chat", SUPPORT),
-            stdin=theirs,
-            stdout=theirs,
-            stderr=subprocess.PIPE,
-            env=desk.environment(),
-            cwd=desk.home,
-            start_new_session=True,
-        )
-        os.close(theirs)
-        try:
-            terminal.type_after("you> ", "Yes, send it")
-            terminal.type_after("answer (empty: later)> ", "{not json")
-            terminal.type_after("answer (empty: later)> ", "porto")
-            assert "POR-7731" in terminal.type_after("you> ", "\x04")
-            _, err = process.communicate(timeout=45)
-        finally:
-            process.kill()
-    assert process.returncode == 0, err.decode()
-    assert b"VALUE is not JSON" in err
-    assert desk("list", "--json").json["approvals"] == []
+    process = subprocess.Popen(
+        desk.words("chat", SUPPORT),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=desk.environment(),
+        cwd=desk.home,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        with closing(Terminal(ours, process)) as terminal:
+            yield terminal
+    finally:
+        process.kill()
 
 
 class Terminal:
     """The person's side of a pseudo terminal."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, process: subprocess.Popen[bytes]) -> None:
         self._descriptor = descriptor
+        self._process = process
         self._shown = ""
 
     def type_after(self, prompt: str, line: str) -> str:
@@ -237,6 +265,10 @@ class Terminal:
         shown, _, self._shown = self._shown.partition(prompt)
         os.write(self._descriptor, line.encode() + (b"" if line == "\x04" else b"\n"))
         return shown
+
+    def ended(self) -> Ended:
+        _, err = self._process.communicate(timeout=45)
+        return Ended(self._process.returncode, "", err.decode())
 
     def close(self) -> None:
         os.close(self._descriptor)
