@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from runtime_core.journal.driver import Connection
-from runtime_core.journal.rows import keep, large
-from runtime_core.wire.builds import COLUMNS, Build, build_of
+from runtime_core.journal.rows import keep, readable
+from runtime_core.wire.builds import COLUMNS, Build, build_of, problem_in_body
 from runtime_core.wire.json import dumps, loads
 
 _COLUMNS: Final = ", ".join(COLUMNS)
+_KINDS: Final[Mapping[int, type]] = {
+    **{place: float for place, name in enumerate(COLUMNS) if name.endswith("_at")},
+    len(COLUMNS): dict,
+}
 
 
 def save(db: Connection, build: Build) -> None:
@@ -45,6 +49,9 @@ def latest(db: Connection, repo: str | None, limit: int) -> Sequence[Build]:
 
 
 def _build(db: Connection, row: Sequence[Any]) -> Build:
-    *columns, body = row
-    text = large(db, body) if isinstance(body, bytes) else body
-    return build_of(columns, cast("dict[str, Any]", loads(text)) if text is not None else {})
+    """Readable even if it is damaged: then its log says so, and nothing else but its columns is known."""
+    (*columns, text), problem = readable(db, row, row[0], _KINDS)
+    body: dict[str, Any] = cast("dict[str, Any]", loads(text))
+    if problem is not None or problem_in_body(body) is not None:
+        body = {"log": [{"text": "What was kept of this build is damaged.", "level": "error"}]}
+    return build_of(columns, body)

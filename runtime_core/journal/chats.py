@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any, Final, cast
+from dataclasses import fields, replace
+from typing import Any, Final, cast, get_args
 
 from runtime_core.journal.base import Page
 from runtime_core.journal.driver import Connection
 from runtime_core.journal.queries import cursor_of, page_size, position_of
-from runtime_core.journal.rows import keep, marks, readable
+from runtime_core.journal.rows import in_place_of, keep, marks, readable
+from runtime_core.wire.chat_bodies import are_counts, problem_in
 from runtime_core.wire.chats import SPOKEN, ChatCall, ChatEntry, ChatRow
 from runtime_core.wire.codes import RuntimeFault
-from runtime_core.wire.json import dumps, loads
+from runtime_core.wire.json import JsonText, JsonValue, dumps, loads
+from runtime_core.wire.runs import SpanState, is_slot
 
 _SESSION: Final = ", ".join(one.name for one in fields(ChatRow))
 _CALL: Final = ", ".join(one.name for one in fields(ChatCall))
-_ENTRY_KINDS: Final[Mapping[int, type]] = {2: dict, 3: float}
+_SESSION_KINDS: Final[Mapping[int, type]] = {
+    place: {"messages": int, "context": object, "usage": dict}.get(name, float)
+    for place, name in enumerate(_SESSION.split(", "))
+    if name.endswith("_at") or name in ("messages", "context", "usage")
+}
+_ENTRY_KINDS: Final[Mapping[int, type]] = {0: int, 3: float}
 _CALL_KINDS: Final[Mapping[int, type]] = {
-    place: object for place, name in enumerate(_CALL.split(", ")) if name in ("input", "output")
+    place: {"input": object, "output": object}.get(name, float if name.endswith("_at") else int)
+    for place, name in enumerate(_CALL.split(", "))
+    if name.endswith(("_at", "_size")) or name in ("turn", "input", "output")
 }
 """A damaged value is replaced by words about it: all that can be read of a conversation is shown."""
+_STATES: Final = frozenset(get_args(SpanState))
 _AFTER_DRAFT: Final = frozenset({"draft", "assistant", "end"})
 """What takes the place of a draft."""
 _PUT_CALL: Final = (
@@ -79,7 +89,7 @@ def record(
 
 def session(db: Connection, session_id: str) -> ChatRow | None:
     found = db.execute(f"SELECT {_SESSION} FROM chat_session WHERE id = ?", (session_id,)).fetchone()
-    return _to_session(found) if found is not None else None
+    return _to_session(db, found) if found is not None else None
 
 
 def latest(db: Connection, repo: str, agent: str, scope: str) -> ChatRow | None:
@@ -89,7 +99,7 @@ def latest(db: Connection, repo: str, agent: str, scope: str) -> ChatRow | None:
         "ORDER BY updated_at DESC, id DESC LIMIT 1",
         (scope, repo, agent),
     ).fetchone()
-    return _to_session(found) if found is not None else None
+    return _to_session(db, found) if found is not None else None
 
 
 def sessions(db: Connection, sources: Sequence[str], limit: int, cursor: str | None) -> Page[ChatRow]:
@@ -103,7 +113,7 @@ def sessions(db: Connection, sources: Sequence[str], limit: int, cursor: str | N
         "ORDER BY updated_at DESC, id DESC LIMIT ?",
         (*sources, at, key, size + 1),
     ).fetchall()
-    items = [_to_session(row) for row in found[:size]]
+    items = [_to_session(db, row) for row in found[:size]]
     return Page(items, total, cursor_of(items[-1].updated_at, items[-1].id) if len(found) > size else None)
 
 
@@ -115,8 +125,7 @@ def first_words(db: Connection, session_ids: Sequence[str]) -> dict[str, str]:
             "SELECT body FROM chat_message WHERE session_id = ? AND role = 'user' ORDER BY id LIMIT 1", (session_id,)
         ).fetchone()
         if row is not None:
-            (body,), _ = readable(db, row, session_id)
-            found[session_id] = body
+            found[session_id] = _body(session_id, "user", *readable(db, row, session_id)[0])
     return found
 
 
@@ -124,14 +133,21 @@ def entries(db: Connection, session_id: str) -> list[ChatEntry]:
     found = db.execute(
         "SELECT turn, role, body, at FROM chat_message WHERE session_id = ? ORDER BY id", (session_id,)
     ).fetchall()
-    return [ChatEntry(*readable(db, row, session_id, _ENTRY_KINDS)[0]) for row in found]
+    rows = [readable(db, row, session_id, _ENTRY_KINDS)[0] for row in found]
+    return [ChatEntry(turn, role, _body(session_id, role, body), at) for turn, role, body, at in rows]
+
+
+def _body(session_id: str, role: str, body: str) -> JsonText:
+    return JsonText(body) if problem_in(role, body) is None else in_place_of(session_id)
 
 
 def calls(db: Connection, session_id: str) -> list[ChatCall]:
-    """In the order in which they were made."""
+    """In the order in which they were made; a damaged one that has no place among them is left out."""
     found = db.execute(f"SELECT {_CALL} FROM chat_span WHERE session_id = ?", (session_id,)).fetchall()
     made = [ChatCall(*readable(db, row, session_id, _CALL_KINDS)[0]) for row in found]
-    return sorted(made, key=lambda call: (call.turn, [int(part) for part in call.slot.split("/")]))
+    placed = [call for call in made if is_slot(call.slot)]
+    known = [call if call.state in _STATES else replace(call, state="unknown") for call in placed]
+    return sorted(known, key=lambda call: (call.turn, [int(part) for part in call.slot.split("/")]))
 
 
 def last_turn(db: Connection, session_id: str) -> int:
@@ -161,9 +177,12 @@ def _usage_text(usage: Mapping[str, int] | None) -> str | None:
     return dumps(dict(usage)) if usage else None
 
 
-def _to_session(row: Sequence[Any]) -> ChatRow:
-    found: dict[str, Any] = dict(zip(_SESSION.split(", "), row, strict=True))
-    usage = found["usage"]
-    found["usage"] = cast("dict[str, int]", loads(usage)) if usage is not None else None
+def _to_session(db: Connection, row: Sequence[Any]) -> ChatRow:
+    """Readable even if it is damaged: tokens that are no numbers are not counted."""
+    values, _ = readable(db, row, row[0], _SESSION_KINDS)
+    found: dict[str, Any] = dict(zip(_SESSION.split(", "), values, strict=True))
+    if found["usage"] is not None:
+        usage = cast("dict[str, JsonValue]", loads(found["usage"]))
+        found["usage"] = {name: count for name, count in usage.items() if are_counts({name: count})}
     found |= {"provider": found["provider"] or "", "model": found["model"] or ""}
     return ChatRow(**found)

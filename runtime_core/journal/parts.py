@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from runtime_core.wire.automations import FiringState, Origin, Source
+from runtime_core.wire.builds import BuildKind, BuildState
+from runtime_core.wire.chat_bodies import are_counts
+from runtime_core.wire.chats import ChatRole
 from runtime_core.wire.json import JsonError, loads
-from runtime_core.wire.runs import LATEST, CallKind, Gate, PauseOutcome, RunStatus, SpanState
+from runtime_core.wire.runs import LATEST, SLOT, CallKind, Gate, PauseOutcome, RunStatus, SpanState
 
 Check = Callable[[Any], str | None]
 """What is wrong with the value of a field, as the end of a sentence."""
@@ -102,7 +105,9 @@ def _like(pattern: str) -> Check:
     )
 
 
-_SLOT: Final = r"-?\d+(/-?\d+)*"
+def _counts(value: Any) -> str | None:
+    return _json(value) or (None if are_counts(loads(value)) else "must be the text of an object of whole numbers")
+
 
 PARTS: Final[Mapping[str, Part]] = {
     "run": Part(
@@ -131,7 +136,7 @@ PARTS: Final[Mapping[str, Part]] = {
             "journal_format": _count,
             "pruned_at?": _time,
             "gate?": _one_of(*get_args(Gate)),
-            "usage?": _object,
+            "usage?": _counts,
         },
         "id = ?",
         whose="id",
@@ -141,7 +146,7 @@ PARTS: Final[Mapping[str, Part]] = {
         "durable_entry",
         {
             "run_id": _name,
-            "path": _like(f"({_SLOT})?"),
+            "path": _like(f"({SLOT})?"),
             "n": _whole,
             "kind": _one_of(*get_args(CallKind)),
             "name": _text,
@@ -158,7 +163,7 @@ PARTS: Final[Mapping[str, Part]] = {
         {
             "run_id": _name,
             "id": _name,
-            "slot": _like(_SLOT),
+            "slot": _like(SLOT),
             "kind": _one_of("input", "approval", "attention"),
             "tool": _text,
             "names": _names,
@@ -199,7 +204,7 @@ PARTS: Final[Mapping[str, Part]] = {
         "span",
         {
             "run_id": _name,
-            "slot": _like(f"({_SLOT})?"),
+            "slot": _like(f"({SLOT})?"),
             "kind": _text,
             "name": _text,
             "state": _one_of(*get_args(SpanState)),
@@ -253,14 +258,14 @@ HELD: Final[Mapping[str, Part]] = {
             "updated_at": _time,
             "provider?": _text,
             "model?": _text,
-            "usage?": _object,
+            "usage?": _counts,
             "messages": _count,
         },
         whose="id",
     ),
     "chat_message": Part(
         "chat_message",
-        {"session_id": _name, "turn": _count, "role": _name, "body": _json, "at": _time},
+        {"session_id": _name, "turn": _count, "role": _one_of(*get_args(ChatRole)), "body": _object, "at": _time},
         whose="session_id",
         owner="chat",
     ),
@@ -269,10 +274,10 @@ HELD: Final[Mapping[str, Part]] = {
         {
             "session_id": _name,
             "turn": _count,
-            "slot": _text,
+            "slot": _like(SLOT),
             "kind": _text,
             "name": _text,
-            "state": _name,
+            "state": _one_of(*get_args(SpanState)),
             "started_at": _time,
             "ended_at?": _time,
             "code?": _text,
@@ -319,7 +324,7 @@ HELD: Final[Mapping[str, Part]] = {
     ),
     "eval_result": Part(
         "eval_result",
-        {"repo": _name, "eval": _name, "at": _time, "passed": _whole, "body": _json},
+        {"repo": _name, "eval": _name, "at": _time, "passed": _flag, "body": _object},
         whose="eval",
     ),
     "build": Part(
@@ -327,12 +332,12 @@ HELD: Final[Mapping[str, Part]] = {
         {
             "id": _name,
             "repo": _text,
-            "kind": _name,
-            "state": _name,
+            "kind": _one_of(*get_args(BuildKind)),
+            "state": _one_of(*get_args(BuildState)),
             "started_at": _time,
             "ended_at?": _time,
             "remote?": _text,
-            "body": _json,
+            "body": _object,
         },
         whose="id",
     ),

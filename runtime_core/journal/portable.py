@@ -14,6 +14,8 @@ from typing import Any, Final, cast
 from runtime_core.journal.driver import Connection, DriverError
 from runtime_core.journal.parts import HELD, PARTS, Part
 from runtime_core.journal.rows import damaged, large
+from runtime_core.wire.builds import problem_in_body
+from runtime_core.wire.chat_bodies import problem_in
 from runtime_core.wire.fingerprint import fingerprint
 from runtime_core.wire.json import JsonText, dumps, loads
 from runtime_core.wire.runs import FINISHED, JOURNAL_FORMAT
@@ -113,6 +115,10 @@ def _contradiction(kind: str, fields: Mapping[str, Any]) -> str | None:
         return f"state is {fields['state']}, so value and ended_at must be there"
     if kind == "question":
         return _question_problem(fields)
+    if kind == "chat_message" and (problem := problem_in(fields["role"], fields["body"])) is not None:
+        return f"body {problem}"
+    if kind == "build" and (problem := problem_in_body(cast("dict[str, Any]", loads(fields["body"])))) is not None:
+        return f"body {problem}"
     if kind == "run":
         if (fields["status"] in FINISHED) != ("finished_at" in fields):
             return f"status is {fields['status']}, which does not go with finished_at"

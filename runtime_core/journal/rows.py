@@ -91,7 +91,8 @@ def readable(
 ) -> tuple[list[Any], RuntimeFault | None]:
     """As `fetch`, for what is only shown: a damaged value is replaced by words about it, and it is told.
 
-    ``kinds``: which places hold times (float), and which JSON text of what (object for anything).
+    ``kinds``: which places hold times (float) and whole numbers (int), and which JSON text of what (object for
+    anything).
     """
     problem = None
     values: list[Any] = []
@@ -105,9 +106,16 @@ def readable(
     return values, problem
 
 
+def in_place_of(run_id: str) -> JsonText:
+    """The words that stand in the place of a damaged value."""
+    return _stand_in(damaged(run_id).message, None)
+
+
 def _fits(value: Any, kind: type) -> bool:
     if kind is float:
         return isinstance(value, int | float) and 0 <= value <= LATEST
+    if kind is int:
+        return isinstance(value, int)
     try:
         return isinstance(value, str) and isinstance(loads(value), kind)
     except JsonError:
@@ -117,6 +125,8 @@ def _fits(value: Any, kind: type) -> bool:
 def _stand_in(words: str, kind: type | None) -> Any:
     if kind is float:
         return 0.0
+    if kind is int:
+        return 0
     if kind is list:
         return "[]"
     return dumps({"code": "value-damaged", "message": words, "question": words, "inputType": "text"})

@@ -135,6 +135,15 @@ def build_of(columns: Sequence[Any], body: Mapping[str, Any]) -> Build:
     )
 
 
+def problem_in_body(body: Mapping[str, Any]) -> str | None:
+    """What is wrong with a `Build.body`, as the end of a sentence; None if it can be read."""
+    try:
+        build_of(("", "", "local", "unknown", 0.0, None, None), body)
+    except (TypeError, AttributeError, KeyError):
+        return "is not what is kept of a build"
+    return None
+
+
 def _read(name: str, value: Any) -> Any:
     if name == "changes":
         return Changes(**{kind: tuple(names) for kind, names in cast("dict[str, list[str]]", value).items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -38,9 +39,14 @@ WAKING: Final = frozenset({"awaiting-input", "sleeping"})
 CallKind = Literal["tool", "subagent", "input", "approval", "sleep", "timer", "step", "request", "store", "exec"]
 PAUSE_KINDS: Final = frozenset({"input", "approval"})
 
+SLOT: Final = r"-?\d{1,18}(/-?\d{1,18})*"
 SlotPath = str
 """Where a call stands: slot numbers joined by ``/``; ``""`` is the run's own handler, ``"3/1"`` the second call made by
 the child in slot 3. It is also the id of the call's span; the parent's id is the path without its last part."""
+
+
+def is_slot(text: str) -> bool:
+    return re.fullmatch(SLOT, text) is not None
 
 
 def slot(path: SlotPath, number: int) -> SlotPath:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime_core.journal.sqlite import SqliteJournal
+from runtime_core.wire.builds import Build
 from tests.unit.journal.stories import answered, parked, play, refused
 
 _RUN = "UPDATE durable_run SET {} WHERE id = 'dur_a'"
@@ -44,5 +45,20 @@ def test_a_damaged_value_concerns_its_run_only(statement: str, tmp_path: Path) -
         assert "dur_a" in fault.message
         await answered(journal, run_id="dur_b")
         assert (await journal.cancel("dur_a", "local:rosa")).status == "cancelled"
+
+    play(tmp_path, story)
+
+
+@pytest.mark.parametrize("body", ["'{'", "'[]'", "x'00'", """'{"log":[5]}'"""])
+def test_a_damaged_build_is_listed_and_says_so(body: str, tmp_path: Path) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        for number in range(2):
+            await journal.save_build(Build(f"build_{number}", "/repo", "local", "failed", float(number), 4.0))
+        db = sqlite3.connect(tmp_path / "runtime.db", isolation_level=None)
+        db.execute(f"UPDATE build SET body = {body} WHERE id = 'build_0'")
+        db.close()
+        whole, damaged = await journal.builds(None, 10)
+        assert (whole.id, damaged.id, damaged.state) == ("build_1", "build_0", "failed")
+        assert [line.text for line in damaged.log] == ["What was kept of this build is damaged."]
 
     play(tmp_path, story)

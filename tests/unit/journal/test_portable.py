@@ -375,6 +375,41 @@ def left_out(kind: str) -> Change:
 
 
 @pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("chat", {"usage": '{"input_tokens":"x"}'}, "usage must be the text of an object of whole numbers"),
+        ("chat", {"usage": "[]"}, "usage must be the text of an object of whole numbers"),
+        ("chat_message", {"role": "ghost"}, "role must be one of user, "),
+        ("chat_message", {"body": "[]"}, "body must be the text of an object"),
+        ("chat_message", {"body": '{"text":5}'}, "body has an unreadable value: text"),
+        ("chat_message", {"body": '{"text":"","files":[{}]}'}, "body has an unreadable value: files"),
+        ("chat_message", {"body": '{"text":"","tool_calls":5}'}, "body has an unreadable value: tool_calls"),
+        (
+            "chat_message",
+            {"role": "end", "body": '{"reason":"error","usage":{"input_tokens":-1}}'},
+            "body has an unreadable value: usage",
+        ),
+        ("chat_span", {"slot": "x"}, "slot must be a place"),
+        ("chat_span", {"slot": "9" * 5000}, "slot must be a place"),
+        ("chat_span", {"state": "odd"}, "state must be one of running, "),
+        ("eval_result", {"body": "[]"}, "body must be the text of an object"),
+        ("eval_result", {"passed": 5}, "passed must be 0 or 1"),
+        ("build", {"state": "odd"}, "state must be one of running, "),
+        ("build", {"body": '{"log":[5]}'}, "body is not what is kept of a build"),
+        ("build", {"body": '{"changes":{"added":5}}'}, "body is not what is kept of a build"),
+    ],
+)
+def test_what_would_not_be_readable_is_named_and_not_imported(
+    kind: str, change: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    play(tmp_path, rest)
+    all_lines = [json.loads(line) for line in file_of(tmp_path).decode().splitlines()]
+    next(line for line in all_lines if line["type"] == kind).update(change)
+    content = "".join(json.dumps(line) + "\n" for line in all_lines).encode()
+    assert said in refused(tmp_path / "there", content).message
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         (left_out("question"), "Runs wait, and nothing can wake them: dur_a."),
