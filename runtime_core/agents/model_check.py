@@ -45,7 +45,10 @@ def used_models(bundle: Bundle, defaults: DefaultModels, secret: Secret) -> Used
 
 
 def _missing_key(spec: ModelSpec, secret: Secret) -> Problem | None:
-    if spec.provider == SCRIPTED or spec.key is None or not spec.wants_key or secret(spec.key) is not None:
+    """Of one that its repository names, the repository says so itself."""
+    is_silent = spec.provider == SCRIPTED or spec.credentials is not None or not spec.wants_key
+    if is_silent or spec.key is None or secret(spec.key) is not None:
         return None
     message = f"{spec} ({spec.named_in}) cannot be asked: there is no {spec.key}."
-    return Problem("warning", ENV_NOT_SET, ".", message, f"Store it with: operator-inbox secret set {spec.key}")
+    remedy = f"Store it with: operator-inbox secret set {spec.key}, or set {spec.key} in the environment."
+    return Problem("warning", ENV_NOT_SET, ".", message, remedy)

@@ -159,14 +159,20 @@ def _filled(file: JsonFile, known: Known, report: Report, off: _Off) -> dict[str
     """The manifest without the blocks that cannot be used, and with the names in it that are shown looked up.
 
     All other ``env:NAME`` values stay as they are: whoever needs one looks it up (contract 1.2). An unset name switches
-    an optional block off (decision 31) and is an error anywhere else. A secret that stands there as it is goes with its
+    an optional block off (decision 31), but for the key of a model, and is an error anywhere else. A secret that stands there as it is goes with its
     block, or alone.
     """
     filled = cast("dict[str, Any]", _copied(file.value))
     for key, name in list(unset_names(file.value, known)):
         block = _optional_block(key)
         what = f"The environment variable {name} is not set"
-        if block is None:
+        if key[0] == "models" and "credentials" in key:  # asked without it, the model says so, or its fallback answers
+            message = (
+                f"There is no {name}, so the model of {show_key(key[: key.index('credentials')])} cannot be asked."
+            )
+            remedy = f"Store it with: operator-inbox secret set {name}, or set {name} in the environment."
+            report.warning(ENV_NOT_SET, file.name, message, remedy, **file.place(key))
+        elif block is None:
             remedy = f"Set {name} before starting, or write the value instead of env:{name}."
             report.error(ENV_NOT_SET, file.name, f"{what}.", remedy, **file.place(key))
         else:

@@ -55,11 +55,13 @@ def test_a_missing_key_is_a_warning_with_the_command_that_stores_it(tmp_path: Pa
     theirs = {"provider": "openai", "model": "m", "baseUrl": "https://x.example/v1", "credentials": "env:THEIRS"}
     root = repository(tmp_path, {"main": {**CLAUDE, "fallback": theirs}}, other="default")
     found = used(root, no_key)
-    assert [(problem.severity, problem.code) for problem in found.problems] == [("warning", "ENV_NOT_SET")] * 2
-    first, second = map(str, found.problems)
-    assert "anthropic:claude-x (amodal.json [models.main])" in first
-    assert first.endswith("Store it with: operator-inbox secret set ANTHROPIC_API_KEY")
-    assert "there is no THEIRS" in second
+    said_at_load = load_bundle(root, known=lambda name: False).problems
+    problems = [*said_at_load, *found.problems]
+    assert [(problem.severity, problem.code) for problem in problems] == [("warning", "ENV_NOT_SET")] * 2
+    theirs_lacks, ours_lacks = map(str, problems)
+    assert "There is no THEIRS, so the model of models.main.fallback cannot be asked." in theirs_lacks
+    assert "anthropic:claude-x (amodal.json [models.main])" in ours_lacks
+    assert "Store it with: operator-inbox secret set ANTHROPIC_API_KEY, or set ANTHROPIC_API_KEY in" in ours_lacks
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_a_fallback_without_its_key_leaves_the_others(tmp_path: Path) -> None:
     last = {**CLAUDE, "model": "last", "credentials": "env:NOT_SET_HERE"}
     chain = {**CLAUDE, "fallback": {**CLAUDE, "model": "second", "fallback": last}}
     bundle = load_bundle(repository(tmp_path, {"main": chain}), known=lambda name: False)
-    assert bundle.manifest["models"] == {"main": {**CLAUDE, "fallback": {**CLAUDE, "model": "second"}}}
+    assert bundle.manifest["models"] == {"main": chain}  # if the key comes while the program runs, it is asked
     assert [problem.key for problem in bundle.problems] == ["models.main.fallback.fallback.credentials"]
 
 

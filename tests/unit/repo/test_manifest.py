@@ -96,7 +96,7 @@ def test_an_unset_environment_name_is_an_error(repository: Repository) -> None:
     assert "NOT_SET_HERE" in problem.message
 
 
-def test_an_unset_environment_name_switches_web_tools_and_models_off(repository: Repository) -> None:
+def test_an_unset_environment_name_switches_web_tools_off_and_a_model_without_its_key_stays(repository: Repository) -> None:
     model = {"provider": "scripted", "model": "a.json"}
     repository.write(
         "amodal.json",
@@ -111,7 +111,8 @@ def test_an_unset_environment_name_switches_web_tools_and_models_off(repository:
     assert {problem.key for problem in bundle.problems} == {"webTools.apiKey", "models.simple.credentials"}
     assert {problem.code for problem in bundle.problems} == {"ENV_NOT_SET"}
     assert "webTools" not in bundle.manifest
-    assert bundle.manifest["models"] == {"main": model}
+    assert bundle.manifest["models"] == {"main": model, "simple": {**model, "credentials": "env:NOT_SET_HERE"}}
+    assert "the model of models.simple cannot be asked" in bundle.problems[1].message
 
 
 def test_a_pipe_instead_of_a_file_is_refused_without_waiting(repository: Repository) -> None:
