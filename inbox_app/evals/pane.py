@@ -5,26 +5,14 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from inbox_app.theme.theme import Theme
-from inbox_app.widgets.list_pane import ListPane
+from inbox_app.widgets.section_pane import SectionPane
 
 
-class EvalsPane(ListPane):
+class EvalsPane(SectionPane):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.name_all(self.tr("Evals"), self.tr("Evals of the opened repositories"))
-        self.show_loading()
-
-    def show_loading(self) -> None:
-        self.show_count("")
-        self.empty.show_text("circle-check", self.tr("Reading the evals"), "")
-        self.show_footer("")
-        self.show_table(False)
-
-    def show_problem(self, text: str) -> None:
-        self.empty.show_text(
-            "triangle-alert", self.tr("The evals could not be read"), text, self.tr("Try again"), "failed"
-        )
-        self.show_table(False)
+        self.name_states("circle-check", self.tr("Reading the evals"), self.tr("The evals could not be read"))
 
     def show_evals(self, total: int, passed: int, running: int) -> None:
         count = self.tr("{0} of {1} passed").format(passed, total) if total else ""

@@ -8,13 +8,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import Slot
 
 from inbox_app.evals.page import EvalPage
 from inbox_app.evals.pane import EvalsPane
-from inbox_app.evals.tables import EvalRow, EvalTable
-from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.evals.tables import EvalTable
+from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.evals import EvalEnded, EvalEvent, EvalInfo, EvalResult, EvalRun, EvalStarted
+from inbox_app.list_section import ListSection
 from inbox_app.section import Surroundings, Verb
 from inbox_app.widgets.hidden_text import reveal
 
@@ -24,42 +25,24 @@ if TYPE_CHECKING:
     from inbox_app.gateway.evals import EvalGateway
 
 
-class EvalsSection(QObject):
-    """Implements `Section`. One suite is carried out at a time."""
+class EvalsSection(ListSection[EvalsPane, EvalPage, EvalTable]):
+    """One suite is carried out at a time."""
 
     def __init__(self, around: Surroundings) -> None:
-        super().__init__(around.window)
-        self._around = around
+        pane, page = EvalsPane(around.theme), EvalPage(around.theme, around.clock)
+        super().__init__(around, "evals", pane, page, EvalTable(pane, around.clock))
         self._infos: list[EvalInfo] = []
         self._left: list[str] = []
         self._now = ""
         self._now_title = ""
         self._refusal = ""
         self._task: asyncio.Task[None] | None = None
-        self._reading = False
-        self._wanted = ""
-        self._pane = EvalsPane(around.theme)
-        self._page = EvalPage(around.theme, around.clock)
-        self._table = EvalTable(self, around.clock)
-        self._pane.table.setModel(self._table)
         self._pane.selected.connect(self._on_selected)
         self._pane.empty.followed.connect(self._read)
         self._page.run_wanted.connect(self._run_one)
         self._page.run_all_wanted.connect(self._run_all)
         self._page.stop_wanted.connect(self._stop)
         self._page.result_chosen.connect(self._on_result_chosen)
-
-    @property
-    def list_pane(self) -> EvalsPane:
-        return self._pane
-
-    @property
-    def page(self) -> EvalPage:
-        return self._page
-
-    @property
-    def answering(self) -> None:
-        return None
 
     @property
     def verbs(self) -> Mapping[str, Verb]:
@@ -69,48 +52,19 @@ class EvalsSection(QObject):
             "evals.stop": Verb(self._stop, self._is_busy),
         }
 
-    def shown(self) -> None:
-        self._read()
-
-    def take(self, batch: Batch) -> None:
-        if batch.reset and self._pane.isVisible():
-            self._read()
-
     def enter(self) -> None:
         self._page.enter()
-
-    def leave(self) -> bool:
-        return False
-
-    def open(self, name: str) -> None:
-        self._wanted = name
-        self._select()
 
     def close(self) -> None:
         self._stop()
 
     # Reading
 
-    @Slot()
-    def _read(self) -> None:
-        if not self._reading:
-            self._reading = True
-            self._around.spawn(self._list(), "evals")
-
-    async def _list(self) -> None:
-        try:
-            gateway = self._gateway
-            if gateway is None:
-                return
-            found = await gateway.evals()
-        except GatewayError as error:
-            if not self._infos:
-                self._pane.show_problem(error.message)
-            return
-        finally:
-            self._reading = False
-        self._infos = list(found)
-        self._put()
+    async def _read_all(self) -> None:
+        gateway = self._gateway
+        if gateway is not None:
+            self._infos = list(await gateway.evals())
+            self._put()
 
     def _put(self) -> None:
         self._table.put(self._infos, {one: "running" if one == self._now else "waits" for one in self._left})
@@ -123,16 +77,6 @@ class EvalsSection(QObject):
         else:
             self._page.show_eval(current)
         self._show_acting()
-
-    def _select(self) -> None:
-        row = self._table.find(self._wanted) if self._wanted else None
-        if row is not None:
-            self._wanted = ""
-            self._pane.table.select_row(row)
-        elif self._pane.current_id is None:
-            first = next((at for at, one in enumerate(self._table.rows) if isinstance(one, EvalRow)), None)
-            if first is not None:
-                self._pane.table.select_row(first)
 
     @Slot(str)
     def _on_selected(self, eval_id: str) -> None:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtCore import QTimer, Slot
 
 from inbox_app.commands.building import Hear, deploy_repository, follow_build, reload_repository, switch_tool
 from inbox_app.commands.repositories import RepositoryActs
-from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.builds import Build, BuildEvent, Deploy, LogLine
 from inbox_app.gateway.catalog import Repository
+from inbox_app.list_section import ListSection
 from inbox_app.repositories.deploy_dialog import DeployDialog
 from inbox_app.repositories.page import RepositoryPage, spoken
 from inbox_app.repositories.pane import RepositoriesPane
@@ -40,24 +41,16 @@ class _Known:
     chosen: str = ""
 
 
-class RepositoriesSection(QObject):
-    """Implements `Section`."""
-
+class RepositoriesSection(ListSection[RepositoriesPane, RepositoryPage, RepositoryTable]):
     def __init__(self, around: Surroundings) -> None:
-        super().__init__(around.window)
-        self._around = around
+        pane, page = RepositoriesPane(around.theme), RepositoryPage(around.theme, around.go_to_run, around.clock)
+        super().__init__(around, "repositories", pane, page, RepositoryTable(pane))
         self._known: dict[str, _Known] = {}
-        self._wanted = ""
-        self._reading = False
         self._is_listed = False
-        self._pane = RepositoriesPane(around.theme)
-        self._page = RepositoryPage(around.theme, around.go_to_run, around.clock)
         self._acts = RepositoryActs(
             around.theme, around.window, self._catalog, around.spawn, around.memory, around.show_notice, self
         )
         self._acts.changed.connect(self._on_acted)
-        self._table = RepositoryTable(self)
-        self._pane.table.setModel(self._table)
         self._pane.selected.connect(self._on_selected)
         self._pane.empty.followed.connect(self._on_empty_followed)
         self._page.reload_wanted.connect(self._reload)
@@ -71,18 +64,6 @@ class RepositoriesSection(QObject):
         self._looking.timeout.connect(self._on_look)
 
     @property
-    def list_pane(self) -> RepositoriesPane:
-        return self._pane
-
-    @property
-    def page(self) -> RepositoryPage:
-        return self._page
-
-    @property
-    def answering(self) -> None:
-        return None
-
-    @property
     def verbs(self) -> Mapping[str, Verb]:
         return {
             "repositories.open": Verb(self._acts.ask_open, self._can_open),
@@ -93,21 +74,10 @@ class RepositoriesSection(QObject):
 
     def shown(self) -> None:
         self._looking.start()
-        self._read()
-
-    def take(self, batch: Batch) -> None:
-        if batch.reset and self._pane.isVisible():
-            self._read()
+        super().shown()
 
     def enter(self) -> None:
         self._page.enter()
-
-    def leave(self) -> bool:
-        return False
-
-    def open(self, name: str) -> None:
-        self._wanted = name
-        self._select()
 
     def close(self) -> None:
         self._looking.stop()
@@ -116,28 +86,16 @@ class RepositoriesSection(QObject):
 
     @Slot()
     def _on_look(self) -> None:
-        if not self._pane.isVisible() and not self._page.isVisible():
-            self._looking.stop()
-        else:
+        if self._is_visible:
             self._read()
+        else:
+            self._looking.stop()
 
-    def _read(self) -> None:
-        if not self._reading:
-            self._reading = True
-            self._around.spawn(self._list(), "repositories")
-
-    async def _list(self) -> None:
-        try:
-            catalog = self._catalog()
-            if catalog is None:
-                return
-            found = await catalog.repositories()
-        except GatewayError as error:
-            if not self._table.rows:
-                self._pane.show_problem(error.message)
+    async def _read_all(self) -> None:
+        catalog = self._catalog()
+        if catalog is None:
             return
-        finally:
-            self._reading = False
+        found = await catalog.repositories()
         self._is_listed = True
         self._table.put(found)
         self._pane.show_repositories(len(found))
@@ -148,14 +106,6 @@ class RepositoriesSection(QObject):
         else:
             self._page.show_repository(current)
         self._around.changed()
-
-    def _select(self) -> None:
-        row = self._table.find(self._wanted) if self._wanted else None
-        if row is not None:
-            self._wanted = ""
-            self._pane.table.select_row(row)
-        elif self._pane.current_id is None and self._table.rows:
-            self._pane.table.select_row(0)
 
     @Slot(str)
     def _on_selected(self, path: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.builds import Build, Deploy, LogLine
+from inbox_app.gateway.catalog import Repository
 from inbox_app.repositories.deploy_dialog import DeployDialog
 from inbox_app.repositories.section import RepositoriesSection
 from inbox_app.widgets.check_box import CheckBox
@@ -278,6 +280,39 @@ def test_a_list_that_cannot_be_read_is_tried_again(shown: Open, qtbot: QtBot) ->
     catalog.refuse, catalog.listed = None, [repository()]
     it.click("Try again")
     it.until("release-desk")
+
+
+class SlowCatalog(FakeCatalog):
+    """Tells what is listed when it is asked, as soon as ``gate`` is open."""
+
+    def __init__(self, *listed: Repository) -> None:
+        super().__init__(*listed)
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.looks = 0
+
+    async def repositories(self) -> Sequence[Repository]:
+        self.looks += 1
+        found = tuple(self.listed)
+        await self.gate.wait()
+        return found
+
+
+def test_what_changes_while_the_list_is_read_is_read_as_well(shown: Open, qtbot: QtBot) -> None:
+    catalog = SlowCatalog(repository())
+    it = shown(catalog=catalog)
+    section = it.section
+    assert section is not None
+    catalog.gate.clear()
+    catalog.looks = 0
+    section.shown()
+    section.close()  # it does not look again by itself
+    qtbot.waitUntil(lambda: catalog.looks > 0)
+    catalog.listed.append(repository("support-desk"))
+    section.shown()
+    section.close()
+    catalog.gate.set()
+    qtbot.waitUntil(lambda: section.list_pane.table.model().rowCount() == 2)
 
 
 def test_text_from_outside_is_shown_as_it_is(shown: Open, qtbot: QtBot) -> None:
