@@ -88,7 +88,7 @@ def add(path: Path, as_json: bool, data: Path | None, user: str | None, off: boo
 @cli_options.json
 @cli_options.data
 def remove(automation: str, as_json: bool, data: Path | None) -> int:
-    """Remove an automation with its history. What it started stays."""
+    """Remove an automation with its history. What it started stays; an agent that still works is stopped."""
 
     async def work(runtime: Runtime) -> None:
         await runtime.automations.remove(automation)

@@ -270,8 +270,8 @@ class Runtime:
             stack.push_async_callback(self._dry_runs.close)
             stack.push_async_callback(self._hosts.cleaned_up, grace_s)
             stack.push_async_callback(self._executor.stop, grace_s)
-            stack.push_async_callback(self.chats.close)
             stack.push_async_callback(self._starter.stop)
+            stack.push_async_callback(self.chats.close)
             stack.push_async_callback(self._scheduler.stop)
 
     async def _close_parts(self) -> None:

@@ -233,7 +233,7 @@ class AutomationsSection(QObject):
         dialog = ConfirmDialog(
             self._around.theme,
             self.tr("Remove {0}?").format(words.title(current)),
-            self.tr("Its history goes with it. The runs and conversations that it started stay."),
+            self.tr("Its history goes with it. What it started stays; an agent that still works for it is stopped."),
             self.tr("Remove it"),
             self.tr("Keep it"),
             self._around.window,

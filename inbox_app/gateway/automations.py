@@ -115,7 +115,7 @@ class AutomationGateway(Protocol):
 
     async def switch(self, automation_id: str, *, is_on: bool) -> Automation: ...
     async def remove(self, automation_id: str) -> None:
-        """With its history; what it started stays."""
+        """With its history; what it started stays, but an agent that works for it is stopped."""
         ...
 
     async def start_now(self, automation_id: str) -> Firing:

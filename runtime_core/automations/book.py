@@ -174,13 +174,17 @@ class Automations:
         return await self.one(automation_id)
 
     async def remove(self, automation_id: str) -> None:
-        """With its history. Raises `RuntimeFault` NOT_FOUND, and VALIDATION_ERROR where a file states it."""
+        """With its history; an agent that works for it is stopped.
+
+        Raises `RuntimeFault` NOT_FOUND, and VALIDATION_ERROR where a file states it.
+        """
         row = await self._row(automation_id)
         if row.origin == "file" and not definition_of(row.body).gone:
             raise RuntimeFault(
                 "VALIDATION_ERROR", f"{row.name} is stated by a file of {row.repo}. Switch it off, or remove the file."
             )
         await self._journal.remove_automation(automation_id)
+        await self._starter.stop_removed()
 
     async def start(self, automation_id: str, *, who: str) -> Firing:
         """Start it now, whether it is on or off. Raises `RuntimeFault` VALIDATION_ERROR and not_executing.

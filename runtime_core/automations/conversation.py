@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from runtime_core.automations.starting import Began, Prompt
 from runtime_core.chat.chats import ChatRequest, Chats
+from runtime_core.chat.turn import INTERRUPTED
 
 
-async def have_turn(chats: Chats, prompt: Prompt, began: Began) -> str:
-    """One turn; what went wrong, "" if nothing did. Raises as `Chats.send`."""
+async def have_turn(chats: Chats, prompt: Prompt, began: Began) -> str | None:
+    """As `Talk`. Raises as `Chats.send`."""
     request = ChatRequest(
         message=prompt.text,
         who=prompt.who,
@@ -28,6 +29,8 @@ async def have_turn(chats: Chats, prompt: Prompt, began: Began) -> str:
                 reason = str(told.get("reason", ""))
             case _:
                 pass
+    if reason == INTERRUPTED:
+        return None
     return problem or ("" if reason == "model_stop" else _ENDS.get(reason, f"It ended: {reason or 'unknown'}."))
 
 

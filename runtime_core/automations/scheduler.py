@@ -80,6 +80,7 @@ class Scheduler:
             changed = True
         if changed:
             await self._starter.note_ends()
+            await self._starter.stop_removed()
         if self._last is None or now - self._looked > _CHECK_S:
             await self._reread(None)
             changed = True

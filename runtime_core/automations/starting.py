@@ -45,8 +45,9 @@ class Prompt:
     who: str
 
 
-Talk = Callable[[Prompt, Began], Awaitable[str]]
-"""Has one turn of a new conversation; returns what went wrong as a sentence, "" if nothing did."""
+Talk = Callable[[Prompt, Began], Awaitable[str | None]]
+"""Has one turn of a new conversation; returns what went wrong as a sentence, "" if nothing did, None if it was
+cut off because the program ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Starter:
         self._shelf = shelf
         self._talk = talk
         self.kick = kick
-        self._talks: dict[int, asyncio.Task[None]] = {}
+        self._talks: dict[int, tuple[str, asyncio.Task[None]]] = {}
 
     async def ready(self, row: AutomationRow) -> Ready:
         """Look at the repository as it is now. If it cannot be used, that is the problem."""
@@ -94,7 +95,7 @@ class Starter:
             talk = asyncio.get_running_loop().create_task(
                 self._have_turn(ready, firing), name=f"automation {firing.id}"
             )
-            self._talks[firing.id] = talk
+            self._talks[firing.id] = firing.automation_id, talk
             talk.add_done_callback(lambda _: self._talks.pop(firing.id, None))
         self.kick()
 
@@ -114,15 +115,21 @@ class Starter:
 
     async def wait(self, firing_id: int) -> None:
         """Until the turn of an agent that was started here is over."""
-        task = self._talks.get(firing_id)
-        if task is not None:
-            await asyncio.wait({task})
+        if firing_id in self._talks:
+            _, talk = self._talks[firing_id]
+            await asyncio.wait({talk})
+
+    async def stop_removed(self) -> None:
+        """End the turns of agents whose automations are there no more: nothing else tells that they work."""
+        for automation_id, talk in list(self._talks.values()):
+            if await self._journal.automation(automation_id) is None:
+                talk.cancel()
 
     async def stop(self) -> None:
         """End the turns that go on, noting that nobody knows how far they came."""
-        talks = list(self._talks.values())
-        for task in talks:
-            task.cancel()
+        talks = [talk for _, talk in self._talks.values()]
+        for talk in talks:
+            talk.cancel()
         await asyncio.gather(*talks, return_exceptions=True)
 
     async def _have_turn(self, ready: Ready, firing: Firing) -> None:
@@ -143,8 +150,11 @@ class Starter:
         except Exception as error:
             log.exception("automation %s failed", row.id)
             problem = f"{type(error).__name__}: {error}"
-        state = "failed" if problem else "completed"
-        await self._journal.end_automation(firing.id, state, time.time(), problem[:_ERROR_LIMIT] or None)
+        if problem is None:
+            await self._journal.end_automation(firing.id, "unknown", time.time(), INTERRUPTED)
+        else:
+            state = "failed" if problem else "completed"
+            await self._journal.end_automation(firing.id, state, time.time(), problem[:_ERROR_LIMIT] or None)
         self.kick()
 
 

@@ -332,24 +332,66 @@ def test_another_process_gives_orders_and_starts_durable_tools_but_no_agents(rep
     play(story())
 
 
-def test_a_turn_that_is_cut_off_is_told_as_unknown_and_never_started_again(repo: Repo, tmp_path: Path) -> None:
-    repo.durable("slow", ts="await new Promise((done) => setTimeout(done, 60000));")
-    model = repo.script({"tool_calls": [{"name": "slow"}]}, {"text": "Done."})
+@pytest.fixture
+def slow(repo: Repo) -> str:
+    """A model that has a tool called which takes long, in every turn."""
+    repo.tool("slow", ts="await new Promise((done) => setTimeout(done, 60000));", timeout=70_000)
     repo.agent("default", tools=["slow"])
+    return repo.script({"tool_calls": [{"name": "slow"}], "repeat": True})
 
+
+async def started(runtime: Runtime, made: Listed) -> str:
+    """Start an agent; its conversation, when it works."""
+    await runtime.automations.start(made.row.id, who=WHO)
+
+    async def has_begun() -> bool:
+        session_id = (await runtime.automations.history(made.row.id))[0].session_id
+        calls = await runtime.chats.session(session_id) if session_id is not None else {}
+        return "tool_call_start" in str(calls)
+
+    await holds(has_begun)
+    return (await runtime.automations.history(made.row.id))[0].session_id or ""
+
+
+async def end_of(runtime: Runtime, session_id: str) -> str:
+    (turn,) = (await runtime.chats.session(session_id))["turns"]
+    return turn["end"]["reason"]
+
+
+def test_a_turn_that_is_cut_off_is_told_as_unknown_and_never_started_again(
+    repo: Repo, tmp_path: Path, slow: str
+) -> None:
     async def story() -> None:
-        async with running(repo, tmp_path / "data", model=model) as runtime:
+        async with running(repo, tmp_path / "data", model=slow) as runtime:
             made = await runtime.automations.add(repo.root, prompt("Go."), who=WHO)
-            firing = await runtime.automations.start(made.row.id, who=WHO)
-
-            async def has_begun() -> bool:
-                return (await runtime.automations.history(made.row.id))[0].session_id is not None
-
-            await holds(has_begun)
-        async with running(repo, tmp_path / "data", model=model) as runtime:
+            session_id = await started(runtime, made)
+        async with running(repo, tmp_path / "data", model=slow) as runtime:
             (after,) = await runtime.automations.history(made.row.id)
-            assert (after.id, after.state) == (firing.id, "unknown"), after.error
+            assert (after.session_id, after.state) == (session_id, "unknown"), after.error
             assert "The program ended meanwhile" in (after.error or "")
+            assert await end_of(runtime, session_id) == "interrupted"
+
+    play(story())
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_with_its_automation_an_agent_stops_to_work(repo: Repo, tmp_path: Path, slow: str, elsewhere: bool) -> None:
+    async def story() -> None:
+        data = tmp_path / "data"
+        async with running(repo, data, model=slow) as runtime, running(repo, data, execute=False) as other:
+            made = await runtime.automations.add(repo.root, prompt("Go."), who=WHO)
+            stays = await runtime.automations.add(repo.root, prompt("Go."), who=WHO)
+            session_id = await started(runtime, made)
+            await started(runtime, stays)
+            assert len(runtime.chats.working) == 2
+            await (other if elsewhere else runtime).automations.remove(made.row.id)
+
+            async def has_stopped() -> bool:
+                return len(runtime.chats.working) == 1
+
+            await holds(has_stopped)
+            assert await end_of(runtime, session_id) == "user_abort"
+            assert [one.state for one in await runtime.automations.history(stays.row.id)] == ["running"]
 
     play(story())
 
