@@ -159,8 +159,8 @@ def _filled(file: JsonFile, known: Known, report: Report, off: _Off) -> dict[str
     """The manifest without the blocks that cannot be used, and with the names in it that are shown looked up.
 
     All other ``env:NAME`` values stay as they are: whoever needs one looks it up (contract 1.2). An unset name switches
-    an optional block off (decision 31), but for the key of a model, and is an error anywhere else. A secret that stands there as it is goes with its
-    block, or alone.
+    an optional block off (decision 31), but for the key of a model, and is an error anywhere else. A secret that stands
+    there as it is goes with its block, or alone.
     """
     filled = cast("dict[str, Any]", _copied(file.value))
     for key, name in list(unset_names(file.value, known)):

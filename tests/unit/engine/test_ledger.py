@@ -30,7 +30,8 @@ def test_what_comes_in_the_moment_the_queue_becomes_empty_is_stored_before_the_r
                 loop.call_soon(loop.call_soon, ledger.record, more.pop())
 
         broken: list[Exception] = []
-        ledger = Ledger(journal, await claimed(journal), SpanBook("dur_a", 1), Tally(), idle=on_idle, broken=broken.append)
+        claim = await claimed(journal)
+        ledger = Ledger(journal, claim, SpanBook("dur_a", 1), Tally(), idle=on_idle, broken=broken.append)
         ledger.record(step(0))
         await ledger.park("diverged", [])
         assert [entry.n for entry in await journal.load("dur_a")] == [0, 1]
@@ -45,7 +46,8 @@ def test_a_result_that_cannot_be_handed_out_ends_the_writing(tmp_path: Path) -> 
             raise LookupError("nobody there")
 
         broken: list[Exception] = []
-        ledger = Ledger(journal, await claimed(journal), SpanBook("dur_a", 1), Tally(), idle=refuse, broken=broken.append)
+        claim = await claimed(journal)
+        ledger = Ledger(journal, claim, SpanBook("dur_a", 1), Tally(), idle=refuse, broken=broken.append)
         ledger.record(step(0), refuse)
         await ledger.drained()
         assert [str(error) for error in broken] == ["nobody there"]

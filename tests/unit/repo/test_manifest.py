@@ -96,7 +96,7 @@ def test_an_unset_environment_name_is_an_error(repository: Repository) -> None:
     assert "NOT_SET_HERE" in problem.message
 
 
-def test_an_unset_environment_name_switches_web_tools_off_and_a_model_without_its_key_stays(repository: Repository) -> None:
+def test_an_unset_name_switches_web_tools_off_and_a_model_without_its_key_stays(repository: Repository) -> None:
     model = {"provider": "scripted", "model": "a.json"}
     repository.write(
         "amodal.json",
