@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import Slot
 
+from inbox_app.commands.evaluating import run_evals
 from inbox_app.evals.page import EvalPage
 from inbox_app.evals.pane import EvalsPane
 from inbox_app.evals.tables import EvalTable
@@ -20,8 +21,6 @@ from inbox_app.section import Surroundings, Verb
 from inbox_app.widgets.hidden_text import reveal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from inbox_app.gateway.evals import EvalGateway
 
 
@@ -148,21 +147,14 @@ class EvalsSection(ListSection[EvalsPane, EvalPage, EvalTable]):
     async def _run(self, asked: Sequence[EvalRun]) -> None:
         try:
             for one in asked:
-                await self._suite(one)
-        except GatewayError as error:
-            self._refusal = error.message
+                gateway = self._gateway
+                refusal = await run_evals(gateway, one, partial(self._hear, one.repository)) if gateway else ""
+                if refusal:
+                    self._refusal = refusal
+                    break
         finally:
             self._task, self._left, self._now, self._now_title = None, [], "", ""
             self._put()
-
-    async def _suite(self, asked: EvalRun) -> None:
-        gateway = self._gateway
-        if gateway is None:
-            return
-        events = cast("AsyncGenerator[EvalEvent]", gateway.run(asked))
-        async with aclosing(events) as told:
-            async for event in told:
-                self._hear(asked.repository, event)
 
     def _hear(self, repository: str, event: EvalEvent) -> None:
         match event:
