@@ -15,6 +15,7 @@ from inbox_app.desktop.secrets import Keychain
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.embedded import bundle_error
 from runtime_core.agents.model_check import Used, used_models
+from runtime_core.automations.definition import problems_of_files
 from runtime_core.connections.openapi_check import Described, described
 from runtime_core.deploys.handlers import load_handlers
 from runtime_core.deploys.local import as_judged
@@ -44,7 +45,7 @@ def check(root: Path, data: Path, *, as_json: bool) -> int:
     root = root.expanduser().absolute()
     try:
         bundle, found = asyncio.run(_read(root, data / "hosts" / "packages"))
-        chosen = settings(quiet=True)
+        chosen = settings(as_json=as_json)
         needed = needs(bundle, local=chosen.shell_exec)
     except BundleError as error:
         if as_json:
@@ -57,7 +58,14 @@ def check(root: Path, data: Path, *, as_json: bool) -> int:
     check_grants(bundle.tools, bundle.agents, report)
     keychain = Keychain()
     openapi, used = described(bundle, keychain), used_models(bundle, chosen.models, keychain.get)
-    problems = [*map(as_judged, bundle.problems), *report.problems, *found, *openapi.problems, *used.problems]
+    problems = [
+        *map(as_judged, bundle.problems),
+        *report.problems,
+        *found,
+        *openapi.problems,
+        *used.problems,
+        *problems_of_files(bundle),
+    ]
     kept = _kept(data, bundle)
     failed = any(problem.severity == "error" for problem in problems)
     if as_json:

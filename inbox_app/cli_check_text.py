@@ -8,9 +8,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from inbox_app.cli_text import moment, table, visible
+from runtime_core.automations.definition import definition_of_file
 from runtime_core.journal.trust import Agreement
 from runtime_core.repo.builtins import DEFAULT_TOOLS
-from runtime_core.repo.bundle import Agent, Bundle, BundleError, Connection, Hook, Ignored, Problem, Store, Tool
+from runtime_core.repo.bundle import (
+    Agent,
+    Automation,
+    Bundle,
+    BundleError,
+    Connection,
+    Hook,
+    Ignored,
+    Problem,
+    Store,
+    Tool,
+)
 from runtime_core.repo.outlets import outlets
 from runtime_core.repo.reach import AGENT, reach
 from runtime_core.wire.builds import Switch
@@ -51,9 +63,11 @@ def lines(
     yield from _table(["CONNECTION", "PROTOCOL", "GUARDED", "STATE"], map(_connection, bundle.connections.values()))
     yield from _values(bundle)
     yield from _table(["HOOK", "PRIORITY", "IF IT FAILS", "POINTS"], map(_hook, bundle.hooks))
-    automations = [f"{a.name} (nothing starts it from here)" for a in bundle.automations.values()]
-    others = (("knowledge", bundle.knowledge), ("skills", bundle.skills), ("automations", automations))
-    yield from _lists("ALSO THERE", ((kind, list(names)) for kind, names in (*others, ("evals", bundle.evals))))
+    others = (("knowledge", bundle.knowledge), ("skills", bundle.skills), ("evals", bundle.evals))
+    yield from _lists("ALSO THERE", ((kind, list(names)) for kind, names in others))
+    yield from _table(["AUTOMATION", "STARTS", "WHEN"], map(_automation, bundle.automations.values()))
+    if bundle.automations:
+        yield "They are off until somebody switches them on here (see: operator-inbox automations list PATH)."
     yield from _table(["SWITCHED OFF", "BY", "AT"], ([one.tool, one.who, moment(one.at)] for one in kept.off))
     yield from _ignored(bundle.ignored)
     for text in (*hints, *_trust(needed, kept.agreed)):
@@ -152,6 +166,11 @@ def _connection(connection: Connection) -> list[str]:
     guarded = "no" if count == 0 else "1 endpoint" if count == 1 else f"{count} endpoints"
     state = "unavailable: see below" if connection.unavailable else "available"
     return [connection.name, connection.protocol, guarded, state]
+
+
+def _automation(file: Automation) -> list[str]:
+    stated = definition_of_file(file)
+    return [file.name, f"agent {stated.agent}", "cannot be started" if stated.problem else stated.schedule.in_words()]
 
 
 def _values(bundle: Bundle) -> Iterator[str]:

@@ -168,7 +168,7 @@ async def _with_gateway(
         await gateway.close(grace_s=grace_s)
 
 
-def settings(*, quiet: bool = False, as_json: bool = False) -> Settings:
+def settings(*, as_json: bool = False) -> Settings:
     """What the person's ``config.toml`` says; what it says in vain is told on the error stream and in the log."""
     from runtime_core.config import load
 
@@ -176,8 +176,7 @@ def settings(*, quiet: bool = False, as_json: bool = False) -> Settings:
     config = load(file, must_exist=is_named)
     for warning in config.warnings:
         _log.warning("%s", warning)
-        if not quiet:
-            warn(warning, as_json=as_json)
+        warn(warning, as_json=as_json)
     return config.settings
 
 

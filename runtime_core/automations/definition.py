@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from runtime_core.automations.schedule import BY_HAND, Schedule, ScheduleError, schedule_of
-from runtime_core.repo.bundle import Automation, Bundle
+from runtime_core.repo.bundle import Automation, Bundle, Problem
+from runtime_core.repo.report import INVALID
 from runtime_core.wire.json import JsonError, JsonText, dumps, loads
 
 _DEFAULT_AGENT = "default"
@@ -115,6 +116,12 @@ def problem_in(definition: Definition, bundle: Bundle) -> str:
             f"Its agents are: {', '.join(sorted(bundle.agents)) or 'none'}."
         )
     return ""
+
+
+def problems_of_files(bundle: Bundle) -> Sequence[Problem]:
+    """What keeps the automations that the repository states from being started."""
+    found = ((file, problem_in(definition_of_file(file), bundle)) for file in bundle.automations.values())
+    return [Problem("warning", INVALID, file.file, problem, "") for file, problem in found if problem]
 
 
 def _tool_problem(definition: Definition, bundle: Bundle) -> str:

@@ -252,7 +252,7 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Automation:
-    """A schedule or trigger as its file states it; nothing fires it from here."""
+    """A schedule or trigger as its file states it; `automations.definition` reads it."""
 
     name: str
     file: str

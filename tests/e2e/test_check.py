@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.driver import FIXTURES, Desk
+from tests.e2e.driver import FIXTURES, LIMIT_S, Desk
 
 
 @pytest.fixture
@@ -145,6 +145,43 @@ def test_a_handler_that_cannot_be_loaded_is_an_error_of_its_own(desk: Desk, tmp_
     assert "The handler cannot be loaded" in refused.out
     assert "Parts of" in refused.err
     assert "the rest works" in refused.err
+
+
+def test_what_keeps_automations_from_being_started_is_named(desk: Desk, tmp_path: Path) -> None:
+    root = tmp_path / "plans"
+    (root / "agents/default").mkdir(parents=True)
+    (root / "automations").mkdir()
+    (root / "amodal.json").write_text('{"name": "plans", "version": "1"}')
+    (root / "agents/default/AGENT.md").write_text("Plan.")
+    stated = {
+        "late": {"prompt": "x", "schedule": "61 * * * *"},
+        "lost": {"prompt": "x", "agent": "nobody"},
+        "fine": {"prompt": "x", "schedule": "@daily"},
+    }
+    for name, one in stated.items():
+        (root / f"automations/{name}.json").write_text(json.dumps(one))
+    (root / "automations/mute.md").write_text("# Automation: Mute\nSchedule: every 1h\n")
+    shown = desk("check", root)
+    assert shown.code == 0
+    assert 'automations/late.json: The minute "61"' in shown.out
+    assert 'automations/lost.json: There is no agent "nobody"' in shown.out
+    assert "automations/mute.md: It has no prompt" in shown.out
+    assert "fine.json" not in shown.out
+    assert "off until somebody switches them on" in shown.out
+    problems = desk("check", root, "--json").json["problems"]
+    assert [one["file"] for one in problems] == [
+        f"automations/{name}" for name in ("late.json", "lost.json", "mute.md")
+    ]
+
+
+def test_what_the_settings_say_in_vain_is_told(desk: Desk, tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text('[models]\nmain = "scripted:models/x.json"\n')
+    words = desk.words("check", FIXTURES / "seeds")
+    process = desk.spawn(words, OPERATOR_INBOX_CONFIG=str(settings))
+    _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0
+    assert b"must name the whole path" in err
 
 
 def test_what_is_ignored_is_told_of_a_broken_repository_too(desk: Desk, tmp_path: Path) -> None:
