@@ -135,6 +135,10 @@ class Chats:
             "turns": turns_of(entries, calls, await self._bundle_of(row), live),
         }
 
+    async def check_known(self, session_id: str) -> None:
+        """Raises `RuntimeFault` NOT_FOUND."""
+        await self._row(session_id)
+
     async def rename(self, session_id: str, title: str) -> None:
         """An empty title: its first words again. Raises `RuntimeFault` NOT_FOUND and VALIDATION_ERROR."""
         check_value("title", dumps(title), self._settings.limits)
