@@ -47,7 +47,7 @@ class Composer(Surface):
         self._spawn = spawn
         self._files: list[ChatFile] = []
         self._is_busy = False
-        self._barrier = ""
+        self._barrier = self._remark = ""
         self._pasted = 0
         self._nudges: list[int] = []
         self.setAcceptDrops(True)
@@ -113,11 +113,13 @@ class Composer(Surface):
     def show_hint(self, text: str) -> None:
         """What the empty field says."""
         self._field.setPlaceholderText(text)
+        self._field.viewport().update()  # Qt repaints only where there was none before
 
-    def show_state(self, *, busy: bool, barrier: str) -> None:
-        """``busy``: the agent is at work; ``barrier``: why nothing can be said here, "" if something can."""
-        if (busy, barrier) != (self._is_busy, self._barrier):
-            self._is_busy, self._barrier = busy, barrier
+    def show_state(self, *, busy: bool, barrier: str = "", remark: str = "") -> None:
+        """``busy``: the agent is at work; ``barrier``: why nothing can be said here; ``remark``: what to know before
+        something is said."""
+        if (busy, barrier, remark) != (self._is_busy, self._barrier, self._remark):
+            self._is_busy, self._barrier, self._remark = busy, barrier, remark
             self._show_state()
 
     def show_problem(self, text: str) -> None:
@@ -199,9 +201,18 @@ class Composer(Surface):
                 self.take_keys()
             self._button.set_text(self.tr("Send"), SEND_KEYS)
             self._button.setEnabled(something and not self._barrier)
-        self._words.set_role("due" if self._barrier and not self._is_busy else "muted")
-        hint = self.tr("Enter sends, Shift+Enter breaks the line, files can be dropped here")
-        self._words.setText(hint if self._is_busy else self._barrier or hint)
+        self._show_words(nudged=False)
+
+    def _show_words(self, *, nudged: bool) -> None:
+        """``nudged``: Enter was pressed where it does nothing."""
+        if self._is_busy:
+            words = self.tr("The agent is at work. Send when it is done, or stop it with Ctrl+.")
+        else:
+            hint = self.tr("Enter sends, Shift+Enter breaks the line, files can be dropped here")
+            words = self._barrier or self._remark or hint
+        is_plain = self._is_busy or not (self._barrier or self._remark)
+        self._words.set_role("muted" if is_plain and not nudged else "due")
+        self._words.setText(words)
 
     @Slot()
     def _on_text_changed(self) -> None:
@@ -212,8 +223,7 @@ class Composer(Surface):
     def _on_send(self) -> None:
         """Enter was pressed in the field."""
         if self._is_busy:
-            self._words.set_role("due")
-            self._words.setText(self.tr("The agent is at work. Send when it is done, or stop it with Ctrl+."))
+            self._show_words(nudged=True)
             self._nudge()
         elif self._button.isEnabled():
             self.sent.emit()

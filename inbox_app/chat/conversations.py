@@ -130,6 +130,8 @@ class Conversations(QObject):
         if not self._loaded:
             return
         rows: Sequence[ChatSession] = list(self._sessions.values())
+        if self._pane.current_id not in self._sessions:
+            self._pane.table.select_none()
         self._table.show(rows, self._busy(), self._pane.current_id)
         self._pane.show_sessions(len(rows), max(self._total, len(rows)))
         self._select_wanted()
@@ -150,10 +152,19 @@ class Conversations(QObject):
         except GatewayError as error:
             self.failed.emit(self.tr("The conversation was not deleted."), error.message)
             return
+        following = self._beside(session_id) if self._pane.current_id == session_id else ""
         if self._sessions.pop(session_id, None) is not None:
             self._total -= 1
         self._show()
         self.deleted.emit(session_id)
+        if following and self._pane.table.hasFocus():
+            self.select(following)
+
+    def _beside(self, session_id: str) -> str:
+        """The conversation below one in the list, or else the one above it."""
+        ids = [row.id for row in self._table.rows]
+        at = ids.index(session_id)
+        return next(iter(ids[at + 1 :] or ids[at - 1 : at]), "")
 
     @Slot(str, str)
     def _on_renamed(self, session_id: str, title: str) -> None:

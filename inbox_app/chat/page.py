@@ -75,11 +75,12 @@ class ChatPage(Surface):
         self._show(self.choice)
         self._internal.hide()
 
-    def show_empty(self, icon: str, heading: str, text: str, link: str = "") -> None:
+    def show_empty(self, icon: str, heading: str, text: str, link: str = "", *, writable: bool = False) -> None:
+        """``writable``: what is being written stays in sight."""
         self.empty.show_text(icon, heading, text, link)
-        self._show(self.empty)
+        self._body.setCurrentWidget(self.empty)
         self._internal.hide()
-        self.composer.hide()
+        self.composer.setVisible(writable)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if not self.composer.isHidden() and is_attachable(event.mimeData()):
@@ -93,4 +94,4 @@ class ChatPage(Surface):
 
     def _show(self, part: QWidget) -> None:
         self._body.setCurrentWidget(part)
-        self.composer.setVisible(part is not self.empty)
+        self.composer.show()

@@ -16,10 +16,12 @@ from inbox_app.chat.partners import Partners
 from inbox_app.chat.question import Clocks
 from inbox_app.chat.questions import Questions
 from inbox_app.chat.run_watch import RunWatch
-from inbox_app.chat.standing import why_closed, why_empty
+from inbox_app.chat.standing import deleted, remark_on, why_closed, why_empty
 from inbox_app.chat.talk import Talk
 from inbox_app.chat.turn_view import Sources
+from inbox_app.commands.repositories import RepositoryActs
 from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.gateway.catalog import Catalog
 from inbox_app.gateway.chats import ChatFile, ChatGateway
 from inbox_app.section import Answering, Surroundings, Verb
 from inbox_app.widgets.dialogs import ConfirmDialog
@@ -34,6 +36,9 @@ class ChatSection(QObject):
         super().__init__(around.window)
         self._around = around
         self._partners = Partners(around.gateway, around.spawn, around.memory, self)
+        self._acts = RepositoryActs(
+            around.theme, around.window, self._catalog, around.spawn, around.memory, around.show_notice, self
+        )
         self._talks: dict[str, Talk] = {}
         self._ticks = 0
         self._runs = RunWatch(around.gateway, around.spawn, around.questions, self)
@@ -109,10 +114,10 @@ class ChatSection(QObject):
     @Slot()
     def begin(self) -> None:
         """A new conversation; nothing is kept of it before something is said."""
-        self._pane.table.clearSelection()
-        self._pane.table.setCurrentIndex(self._pane.table.rootIndex())
+        self._pane.table.select_none()
         if self._talk.session_id is not None or self._talk.logs:
-            self._talk = self._begin()
+            before, self._talk = self._talk, self._begin()
+            self._talk.files = before.files if before.is_deleted else ()
             self._show_talk()
         self._page.composer.take_keys()
 
@@ -173,10 +178,12 @@ class ChatSection(QObject):
         session = self._list.get(talk.session_id or "")
         barrier = "" if self._partners.repositories is None else why_closed(talk, partner)
         page.show_head(title_of(session) if session is not None else talk.title, name)
-        page.composer.show_state(busy=talk.is_running, barrier=barrier)
+        page.composer.show_state(busy=talk.is_running, barrier=barrier, remark=remark_on(partner))
         page.composer.show_hint(self.tr("Write to {0}").format(name))
         page.transcript.set_ready(not talk.is_running and not barrier)
-        if talk.logs or talk.session_id is not None:
+        if talk.is_deleted:
+            page.show_empty(*deleted(), writable=True)
+        elif talk.logs or talk.session_id is not None:
             page.show_transcript()
         elif self._partners.all:
             page.choice.show_partners(self._partners.all, self._partners.picked)
@@ -189,11 +196,15 @@ class ChatSection(QObject):
         gateway = self._around.gateway()
         return gateway.chats if gateway is not None else None
 
+    def _catalog(self) -> Catalog | None:
+        gateway = self._around.gateway()
+        return gateway.catalog if gateway is not None else None
+
     def _busy(self) -> set[str]:
         return {session_id for session_id, talk in self._talks.items() if talk.is_running}
 
     def _draft_name(self, talk: Talk) -> str:
-        return f"chat.draft:{talk.session_id or 'new'}"
+        return f"chat.draft:{'new' if talk.is_deleted else talk.session_id or 'new'}"
 
     def _is_running(self) -> bool:
         return self._talk.is_running
@@ -202,7 +213,7 @@ class ChatSection(QObject):
         return not self._page.composer.isHidden()
 
     def _has_turns(self) -> bool:
-        return bool(self._talk.logs)
+        return bool(self._talk.logs) and not self._talk.is_deleted
 
     def _has_current(self) -> bool:
         return self._list.get(self._pane.current_id or "") is not None
@@ -287,6 +298,8 @@ class ChatSection(QObject):
         else:
             self._around.show_notice(self.tr("A message was not taken."), why)
         self._list.show_busy()
+        if talk.session_id is not None:
+            self._list.load()
 
     # The list
 
@@ -314,7 +327,9 @@ class ChatSection(QObject):
         try:
             detail = await chats.session(session_id)
         except GatewayError as error:
-            if talk is self._talk:
+            if error.code == "NOT_FOUND":
+                self._on_gone(talk)
+            elif talk is self._talk:
                 self._page.show_empty("triangle-alert", self.tr("The conversation could not be read"), error.message)
             return
         was_empty = not talk.logs
@@ -327,17 +342,28 @@ class ChatSection(QObject):
             self._page.transcript.show_turns(talk.logs, again=True)
             self._show_state()
 
+    def _on_gone(self, talk: Talk) -> None:
+        """Somebody else deleted it. It stays where it is, and what is being written to it waits for a new one."""
+        if talk.is_deleted or talk.is_running or self._talks.get(talk.session_id or "") is not talk:
+            return
+        self._talks.pop(talk.session_id or "")
+        memory, name = self._around.memory, self._draft_name(talk)
+        texts = memory.recall(name), memory.recall("chat.draft:new")
+        memory.keep(name, "")
+        talk.is_deleted = True
+        memory.keep(self._draft_name(talk), "\n".join(text for text in texts if text))
+        if talk is self._talk:
+            if texts[1]:
+                self._page.composer.set_text(memory.recall(self._draft_name(talk)))
+            self._show_state()
+
     @Slot(str)
     def _on_deleted(self, session_id: str) -> None:
         talk = self._talks.pop(session_id, None)
         self._around.memory.keep(f"chat.draft:{session_id}", "")
         if talk is not None and talk is self._talk:
-            current = self._pane.current_id
-            if current is not None and current != session_id:
-                self._on_selected(current)
-            else:
-                self._talk = self._begin()
-                self._show_talk()
+            self._talk = self._begin()
+            self._show_talk()
 
     @Slot()
     def _on_delete_confirmed(self) -> None:
@@ -349,7 +375,20 @@ class ChatSection(QObject):
 
     @Slot()
     def _on_list_changed(self) -> None:
+        talk = self._talk
+        if not talk.is_running and not talk.is_deleted and talk.session_id and not self._list.get(talk.session_id):
+            self._around.spawn(self._load(talk), "look whether it was deleted")
         self._show_state()
+
+    @Slot()
+    def _on_link_followed(self) -> None:
+        """What the page leads to that has nothing to show."""
+        if self._talk.is_deleted:
+            self.begin()
+        elif self._partners.repositories == []:
+            self._acts.ask_open()
+        else:
+            self._partners.load()
 
     @Slot()
     def _on_partners_changed(self) -> None:
@@ -399,7 +438,8 @@ class ChatSection(QObject):
         page.transcript.left_below.connect(self._on_left_below)
         page.transcript.said.connect(self._on_chosen)
         page.choice.chosen.connect(self._partners.pick)
-        page.empty.followed.connect(self._partners.load)
+        page.empty.followed.connect(self._on_link_followed)
+        self._acts.changed.connect(self._partners.load)
         self._partners.changed.connect(self._on_partners_changed)
         self._runs.changed.connect(self._on_run_changed)
         self._asking.changed.connect(self._on_asking_changed)

@@ -45,7 +45,7 @@ class Talk(QObject):
         self.files: Sequence[ChatFile] = ()
         """What waits to be sent along with the next message."""
         self.unsent: ChatRequest | None = None
-        self.is_busy_elsewhere = False
+        self.is_busy_elsewhere = self.is_deleted = False
         self._spawn = spawn
         self._clock = clock
         self._task: asyncio.Task[None] | None = None

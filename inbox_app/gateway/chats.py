@@ -196,7 +196,8 @@ class ChatGateway(Protocol):
     def send(self, asked: ChatRequest) -> AsyncIterator[ChatEvent]:
         """Have a turn. Ends after `Ended`; whoever stops listening before aborts the turn (``user_abort``).
 
-        What is wrong with the request itself is raised (`GatewayError`); what goes wrong later is a `Note` and an end.
+        What is wrong with the request itself is raised (`GatewayError`; NOT_FOUND: there is no such conversation); what
+        goes wrong later is a `Note` and an end.
         """
         ...
 

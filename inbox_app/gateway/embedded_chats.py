@@ -30,6 +30,8 @@ class EmbeddedChats:
         self._who = who
 
     async def send(self, asked: ChatRequest) -> AsyncGenerator[ChatEvent]:
+        if asked.session_id is not None:
+            await self._call(self._known(asked.session_id))
         reader = ChatReader()
         stream = self.stream(asked)
         try:
@@ -117,6 +119,10 @@ class EmbeddedChats:
                 push(event)
         finally:
             await stream.aclose()
+
+    async def _known(self, session_id: str) -> None:
+        """The runtime would begin another conversation with what is said."""
+        await self._chats.check_known(session_id)
 
     async def _history(self, limit: int, cursor: str | None) -> Wire:
         return await self._chats.history(limit, cursor)

@@ -88,6 +88,11 @@ class RowView(QTableView):
         )
         self.scrollTo(index)
 
+    def select_none(self) -> None:
+        """No row is current. Where the current row is about to go, Qt would make the next one current."""
+        self.clearSelection()
+        self.setCurrentIndex(self.rootIndex())
+
     def move_current(self, step: int) -> None:
         """To the next row that is not a head; stays at either end."""
         self._move_from(self.current_row, step)

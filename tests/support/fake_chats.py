@@ -72,6 +72,8 @@ class FakeChats:
     async def send(self, asked: ChatRequest) -> AsyncIterator[ChatEvent]:
         if self.refuse is not None:
             raise self.refuse
+        if asked.session_id is not None and asked.session_id not in self.details:
+            raise GatewayError("NOT_FOUND", f"There is no conversation {asked.session_id}.")
         self.asked.append(asked)
         queue: asyncio.Queue[ChatEvent] = asyncio.Queue()
         self._turns.append(queue)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
-from inbox_app.chat import files, section
+from inbox_app.chat import conversations, files, section
 from inbox_app.chat.call_part import CallPart
 from inbox_app.chat.choice_part import ChoicePart
 from inbox_app.chat.said_parts import ThoughtPart
@@ -43,7 +43,7 @@ from tests.gui.chat.conftest import Chat, Open
 from tests.support.builders import NOW
 from tests.support.chat_scenes import call
 from tests.support.drivers import controls
-from tests.support.fake_chats import FakeChats, conversation, support_desk
+from tests.support.fake_chats import FakeCatalog, FakeChats, conversation, support_desk
 from tests.support.fake_chats import session as listed
 
 
@@ -313,17 +313,108 @@ def test_a_conversation_is_renamed_in_place_and_deleted_after_asking(chat: Open)
     assert it.said != ["Hello", "Good day."]
 
 
-@pytest.mark.parametrize(
-    ("repositories", "says"),
-    [
-        ([], "No repository is open"),
-        ([support_desk(model="")], "Default has no model. Set models.main in its amodal.json, or in the settings."),
-    ],
-)
-def test_where_nothing_can_be_said_it_says_why(chat: Open, repositories: list[Repository], says: str) -> None:
-    it = chat(repositories=repositories)
+def listed_now(it: Chat) -> int:
+    return it.scene.window.list_pane.table.model().rowCount()
+
+
+def section_of(it: Chat) -> section.ChatSection:
+    found = it.scene.desk._section
+    assert isinstance(found, section.ChatSection)
+    return found
+
+
+def test_a_conversation_that_is_deleted_elsewhere_stays_and_keeps_what_is_written(chat: Open) -> None:
+    it = chat(two())
+    it.open(1)
+    it.write("Half a ")
+    it.chats.details.pop("chat_1")
+    section_of(it)._list.load()
+    it.wait(lambda: "This conversation was deleted" in it.words)
+    assert listed_now(it) == 1
+    assert it.scene.current is None
+    assert it.composer.has_focus
+    it.scene.press("thought")
+    it.enter()
+    assert it.chats.asked == []
+    assert it.composer.text == "Half a thought"
+    it.button("Begin a new conversation").click()
+    assert it.composer.text == "Half a thought"
+    it.enter()
+    it.wait(lambda: [(asked.session_id, asked.message) for asked in it.chats.asked] == [(None, "Half a thought")])
+
+
+def test_what_is_said_to_a_conversation_that_is_there_no_more_comes_back(chat: Open) -> None:
+    it = chat(two())
+    it.scene.desk.act("chat.new")
+    it.write("A draft")
+    it.open(1)
+    it.write("Words")
+    it.chats.details.pop("chat_1")
+    it.enter()
+    it.wait(lambda: "This conversation was deleted" in it.words)
+    assert it.chats.asked == []
+    assert it.composer.text == "Words\nA draft"
+    it.open(1)
+    it.wait(lambda: it.said == ["Bonjour", "Salut."])
+    assert it.composer.text == ""
+    it.scene.desk.act("chat.new")
+    assert it.composer.text == "Words\nA draft"
+
+
+def test_a_conversation_of_a_later_page_is_not_taken_for_deleted(chat: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversations, "PAGE", 1)
+    it = chat(two())
+    it.wait(lambda: listed_now(it) == 2)
+    it.open(2)
+    it.write("mine")
+    section_of(it)._list.load()
+    it.wait(lambda: it.scene.current is None)
+    it.wait(lambda: listed_now(it) == 2)
+    assert it.said == ["Bonjour", "Salut."]
+    assert it.composer.text == "mine"
+
+
+def test_deleting_goes_on_in_the_list_where_the_keyboard_is_and_nowhere_else(chat: Open) -> None:
+    it = chat(FakeChats(*two().details.values(), conversation(listed(3, "Third"), turn(1, "Hola", Text("Si.")))))
+    it.open(2)
+    it.scene.window.list_pane.table.setFocus()
+    section_of(it)._list.delete("chat_2")
+    it.wait(lambda: it.scene.current == "chat_3")
+    it.composer.take_keys()
+    section_of(it)._list.delete("chat_3")
+    it.wait(lambda: it.chats.deleted == ["chat_2", "chat_3"] and listed_now(it) == 1)
+    assert it.scene.current is None
+    assert it.transcript.logs == []
+
+
+def test_where_no_repository_is_open_one_is_opened_from_the_page(chat: Open) -> None:
+    it = chat(repositories=[])
+    it.wait(lambda: "No repository is open" in it.words)
+    assert not it.composer.isVisible()
+    it.button("Open a repository").click()
+    dialog = it.scene.window.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    opened: list[str] = []
+
+    async def open_repository(path: str) -> Repository:
+        opened.append(path)
+        it.gateway.catalog = FakeCatalog(support_desk())
+        return support_desk()
+
+    it.gateway.catalog.open_repository = open_repository  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    dialog.fileSelected.emit("/somewhere")
+    it.wait(it.composer.isVisible)
+    assert opened == ["/somewhere"]
+    dialog.reject()
+
+
+def test_without_a_model_it_says_so_and_what_triggers_know_is_still_said(chat: Open) -> None:
+    it = chat(repositories=[support_desk(model="")])
+    says = "Default has no model. Set models.main in its amodal.json, or in the settings."
     it.wait(lambda: says in it.words)
-    assert not it.composer.isVisible() or not it.button("Send").isEnabled()
+    it.say("/status p_77")
+    it.chats.tell(Text("Late."), Ended("model_stop"))
+    it.wait(lambda: it.said == ["/status p_77", "Late."])
 
 
 def test_at_first_somebody_is_chosen_who_can_answer(chat: Open) -> None:
@@ -376,6 +467,7 @@ def places(it: Chat) -> dict[str, int]:
 def test_whatever_ends_a_turn_the_field_is_given_back(chat: Open) -> None:
     class Broken(FakeChats):
         async def send(self, asked: ChatRequest) -> AsyncIterator[ChatEvent]:
+            self.details["chat_x"] = conversation(replace(listed(1), id="chat_x"))
             yield Began("chat_x")
             yield Text("Half a")
             raise RuntimeError("the wire is cut")

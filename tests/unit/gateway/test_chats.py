@@ -243,3 +243,15 @@ def test_an_agent_is_at_work_as_long_as_its_turn_goes_on(tmp_path: Path) -> None
     during, after = asyncio.run(go())
     assert "default" in during
     assert after == []
+
+
+def test_nothing_is_said_to_a_conversation_that_is_there_no_more(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with window(tmp_path) as at:
+            at.session_id = "chat_gone"
+            with pytest.raises(GatewayError) as refused:
+                await at.say("Hello")
+            assert refused.value.code == "NOT_FOUND"
+            assert (await at.gateway.chats.sessions()).total == 0
+
+    play(scenario())
