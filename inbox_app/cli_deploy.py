@@ -18,6 +18,7 @@ from inbox_app.cli_session import (
     Options,
     command_line,
     complain,
+    forget_typed,
     say,
     say_json,
     with_runtime,
@@ -112,9 +113,11 @@ def _deploy(options: Options, order: Order, *, follow: bool, is_sure: bool) -> i
 
     if not is_sure and not options.as_json and _is_asked():
         order = with_runtime(options, target)  # what is asked about is what is ordered, whatever is deployed meanwhile
-        if order.environment.casefold().startswith("prod") and not click.confirm(_question(order)):
-            complain("nothing was deployed")
-            return REFUSED
+        if order.environment.casefold().startswith("prod"):
+            forget_typed()
+            if not click.confirm(_question(order)):
+                complain("nothing was deployed")
+                return REFUSED
 
     async def work(runtime: Runtime, tell: Tell) -> Build:
         return await runtime.builds.deploy(order, who=options.identity or _me(), tell=tell, follow=follow)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import select
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,6 +73,37 @@ def test_nobody_is_asked_about_an_agent_that_is_not_known(platform: PlatformServ
     assert isinstance(done.exception, GatewayError)
     assert (done.exception.code, done.output) == ("platform_not_configured", "")
     assert platform.seen == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo terminals")
+def test_what_was_typed_before_the_question_is_no_answer_to_it(
+    platform: PlatformServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: int
+) -> None:
+    left: list[bool] = []
+
+    def confirm(text: str) -> bool:
+        left.append(bool(select.select([0], [], [], 0)[0]))
+        return False
+
+    monkeypatch.setattr(click, "confirm", confirm)
+    os.write(terminal, b"y\n")
+    assert select.select([0], [], [], 10)[0]
+    run("deploy", "--agent-id", "agent_1", "--data", tmp_path / "data")
+    assert left == [False]
+
+
+@pytest.fixture
+def terminal() -> Iterator[int]:
+    """The person's side of a terminal that is the standard input."""
+    import pty
+
+    before = os.dup(0)
+    ours, theirs = pty.openpty()
+    os.dup2(theirs, 0)
+    yield ours
+    os.dup2(before, 0)
+    for descriptor in (before, ours, theirs):
+        os.close(descriptor)
 
 
 def test_no_is_no(platform: PlatformServer, tmp_path: Path) -> None:
