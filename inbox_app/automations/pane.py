@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QWidget
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON_ROW
 from inbox_app.widgets.buttons import ActionButton
-from inbox_app.widgets.list_pane import ListPane
+from inbox_app.widgets.section_pane import SectionPane
 
 
-class AutomationsPane(ListPane):
+class AutomationsPane(SectionPane):
     """``add_wanted``: an automation is to be made."""
 
     add_wanted = Signal()
@@ -24,18 +24,7 @@ class AutomationsPane(ListPane):
         self._new.clicked.connect(self.add_wanted)
         self.add_to_head(self._new)
         self.top.hide()  # these rows have no heads
-        self.show_loading()
-
-    def show_loading(self) -> None:
-        self.show_count("")
-        self.empty.show_text("clock", self.tr("Reading the automations"), "")
-        self.show_footer("")
-        self.show_table(False)
-
-    def show_problem(self, text: str) -> None:
-        heading, again = self.tr("The automations could not be read"), self.tr("Try again")
-        self.empty.show_text("triangle-alert", heading, text, again, "failed")
-        self.show_table(False)
+        self.name_states("clock", self.tr("Reading the automations"), self.tr("The automations could not be read"))
 
     def show_automations(self, count: int, on: int) -> None:
         self.show_count(self.tr("{0} on").format(QLocale().toString(on)) if count else "")

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtCore import QTimer, Slot
 
 from inbox_app.automations import words
 from inbox_app.automations.edit_dialog import EditDialog
 from inbox_app.automations.page import AutomationPage
 from inbox_app.automations.pane import AutomationsPane
 from inbox_app.automations.tables import AutomationTable
+from inbox_app.commands.automating import (
+    remove_automation,
+    start_automation,
+    store_automation,
+    switch_automation,
+)
 from inbox_app.gateway.automations import Automation, AutomationRequest, Firing, When
 from inbox_app.gateway.base import Batch, GatewayError
+from inbox_app.list_section import ListSection
 from inbox_app.section import Surroundings, Verb
 from inbox_app.widgets.dialogs import ConfirmDialog
 
@@ -28,22 +35,15 @@ TICK_MS = 10_000
 """How often the times until the next starts are told anew, while the section is shown."""
 
 
-class AutomationsSection(QObject):
-    """Implements `Section`."""
-
+class AutomationsSection(ListSection[AutomationsPane, AutomationPage, AutomationTable]):
     def __init__(self, around: Surroundings) -> None:
-        super().__init__(around.window)
-        self._around = around
-        self._wanted = ""
-        self._reading = False
-        self._again = False
+        pane = AutomationsPane(around.theme)
+        page = AutomationPage(around.theme, around.clock)
+        super().__init__(around, "automations", pane, page, AutomationTable(pane, around.clock))
         self._is_listed = False
         self._watched: AutomationGateway | None = None
-        self._pane = AutomationsPane(around.theme)
-        self._page = AutomationPage(around.theme, around.clock)
-        self._table = AutomationTable(self, around.clock)
         self._dialog: EditDialog | None = None
-        self._pane.table.setModel(self._table)
+        self._opens_dialog = False
         self._pane.selected.connect(self._on_selected)
         self._pane.add_wanted.connect(self.add)
         self._pane.empty.followed.connect(self._on_empty_followed)
@@ -55,18 +55,6 @@ class AutomationsSection(QObject):
         self._ticking = QTimer(self)
         self._ticking.setInterval(TICK_MS)
         self._ticking.timeout.connect(self._on_tick)
-
-    @property
-    def list_pane(self) -> AutomationsPane:
-        return self._pane
-
-    @property
-    def page(self) -> AutomationPage:
-        return self._page
-
-    @property
-    def answering(self) -> None:
-        return None
 
     @property
     def verbs(self) -> Mapping[str, Verb]:
@@ -82,34 +70,23 @@ class AutomationsSection(QObject):
     def shown(self) -> None:
         self._ticking.start()
         self._watch()
-        self._read()
+        super().shown()
 
     def take(self, batch: Batch) -> None:
-        if self._is_shown and (batch.reset or batch.runs):
+        if self._is_visible and (batch.reset or batch.runs):
             self._read()
 
     def enter(self) -> None:
         self._page.enter()
-
-    def leave(self) -> bool:
-        return False
-
-    def open(self, name: str) -> None:
-        self._wanted = name
-        self._select()
 
     def close(self) -> None:
         self._ticking.stop()
 
     # Reading
 
-    @property
-    def _is_shown(self) -> bool:
-        return self._pane.isVisible() or self._page.isVisible()
-
     @Slot()
     def _on_tick(self) -> None:
-        if not self._is_shown:
+        if not self._is_visible:
             self._ticking.stop()
             return
         self._table.tick()
@@ -126,40 +103,26 @@ class AutomationsSection(QObject):
         try:
             async with aclosing(cast("AsyncGenerator[str]", gateway.watch())) as changes:
                 async for _ in changes:
-                    if self._is_shown:
+                    if self._is_visible:
                         self._read()
         except GatewayError:
             pass  # the runtime is gone, and says so elsewhere
         finally:
             self._watched = None
 
-    def _read(self) -> None:
-        if self._reading:
-            self._again = True
-        else:
-            self._reading = True
-            self._around.spawn(self._list(), "automations")
-
-    async def _list(self) -> None:
-        try:
-            self._again = True
-            while self._again and (gateway := self._gateway) is not None:
-                self._again = False
-                await self._read_all(gateway)
-        finally:
-            self._reading = False
-
-    async def _read_all(self, gateway: AutomationGateway) -> None:
+    async def _read_all(self) -> None:
+        gateway = self._gateway
+        if gateway is None:
+            return
         try:
             self._show_listed(await gateway.automations())
             await self._read_history(gateway)
         except GatewayError as error:
-            if self._table.rows:
-                self._page.show_refusal(error.message)
-            else:
-                self._pane.show_problem(error.message)
+            if not self._table.rows:
+                raise
+            self._page.show_refusal(error.message)
 
-    def _show_listed(self, found: Any) -> None:
+    def _show_listed(self, found: Sequence[Automation]) -> None:
         self._is_listed = True
         self._table.put(found)
         self._pane.show_automations(len(found), sum(one.enabled for one in found))
@@ -182,48 +145,41 @@ class AutomationsSection(QObject):
         if self._page.automation is not None and self._page.automation.id == shown.id:
             self._page.show_history(found)
 
-    def _select(self) -> None:
-        row = self._table.find(self._wanted) if self._wanted else None
-        if row is not None:
-            self._wanted = ""
-            self._pane.table.select_row(row)
-        elif self._pane.current_id is None and self._table.rows:
-            self._pane.table.select_row(0)
-
     @Slot(str)
     def _on_selected(self, _: str) -> None:
         self._show_current()
+        self._page.show_refusal("")
         gateway = self._gateway
         if gateway is not None:
-            self._do(self._read_history(gateway), "history of an automation")
+            self._around.spawn(self._show_history(gateway), "history of an automation")
+
+    async def _show_history(self, gateway: AutomationGateway) -> None:
+        try:
+            await self._read_history(gateway)
+        except GatewayError as error:
+            self._page.show_refusal(error.message)
 
     # Doing
 
-    def _do(self, work: Coroutine[Any, Any, Any], name: str) -> None:
+    def _do(self, order: Coroutine[Any, Any, str], name: str) -> None:
         """Do it, show what was refused, and read anew."""
-        self._around.spawn(self._done(work, name), name)
+        self._around.spawn(self._done(order), name)
 
-    async def _done(self, work: Coroutine[Any, Any, Any], name: str) -> None:
-        refusal = ""
-        try:
-            await work
-        except GatewayError as error:
-            refusal = error.message
-        self._page.show_refusal(refusal)
-        if name != "history of an automation":
-            self._read()
+    async def _done(self, order: Coroutine[Any, Any, str]) -> None:
+        self._page.show_refusal(await order)
+        self._read()
 
     @Slot()
     def switch(self) -> None:
         gateway, current = self._gateway, self._current
         if gateway is not None and current is not None:
-            self._do(gateway.switch(current.id, is_on=not current.enabled), "switch an automation")
+            self._do(switch_automation(gateway, current.id, is_on=not current.enabled), "switch an automation")
 
     @Slot()
     def start(self) -> None:
         gateway, current = self._gateway, self._current
         if gateway is not None and current is not None:
-            self._do(gateway.start_now(current.id), "start an automation")
+            self._do(start_automation(gateway, current.id), "start an automation")
 
     @Slot()
     def remove(self) -> None:
@@ -244,7 +200,7 @@ class AutomationsSection(QObject):
     def _on_removal_confirmed(self, automation_id: str) -> None:
         gateway = self._gateway
         if gateway is not None:
-            self._do(gateway.remove(automation_id), "remove an automation")
+            self._do(remove_automation(gateway, automation_id), "remove an automation")
 
     def _can_add(self) -> bool:
         return self._gateway is not None
@@ -252,26 +208,34 @@ class AutomationsSection(QObject):
     @Slot()
     def add(self) -> None:
         if self._can_add():
-            self._around.spawn(self._open_dialog(None), "new automation")
+            self._ask(None, "new automation")
 
     @Slot()
     def edit(self) -> None:
         current = self._current
         if current is not None and current.origin == "person":
-            self._around.spawn(self._open_dialog(current), "edit an automation")
+            self._ask(current, "edit an automation")
+
+    def _ask(self, automation: Automation | None, name: str) -> None:
+        """Open the dialog, unless it is open or about to be."""
+        if self._dialog is None and not self._opens_dialog:
+            self._opens_dialog = True
+            self._around.spawn(self._open_dialog(automation), name)
 
     async def _open_dialog(self, automation: Automation | None) -> None:
-        gateway = self._around.gateway()
-        if gateway is None or gateway.catalog is None:
-            return
         try:
+            gateway = self._around.gateway()
+            if gateway is None or gateway.catalog is None:
+                return
             found = [one for one in await gateway.catalog.repositories() if not one.broken]
         except GatewayError as error:
             self._page.show_refusal(error.message)
             return
+        finally:
+            self._opens_dialog = False
         self._dialog = dialog = EditDialog(self._around.theme, found, self._around.window, automation)
         dialog.preview_wanted.connect(self._on_preview_wanted)
-        dialog.ordered.connect(partial(self._on_ordered, automation))
+        dialog.ordered.connect(partial(self._on_ordered, automation.id if automation is not None else None))
         dialog.finished.connect(self._on_dialog_closed)
         dialog.open()
 
@@ -281,40 +245,39 @@ class AutomationsSection(QObject):
 
     @Slot(object)
     def _on_preview_wanted(self, when: When) -> None:
-        self._around.spawn(self._look(when), "next times of a schedule")
+        gateway, dialog = self._gateway, self._dialog
+        if gateway is not None and dialog is not None:
+            self._around.spawn(self._look(gateway, dialog, when), "next times of a schedule")
 
-    async def _look(self, when: When) -> None:
-        gateway = self._gateway
-        if gateway is None:
-            return
+    async def _look(self, gateway: AutomationGateway, dialog: EditDialog, when: When) -> None:
         try:
             preview = await gateway.preview(when)
         except GatewayError as error:
-            if self._dialog is not None:
-                self._dialog.show_refusal(error.message)
+            if self._dialog is dialog:
+                dialog.show_refusal(error.message)
             return
-        if self._dialog is not None:
-            self._dialog.show_preview(when, preview)
+        if self._dialog is dialog:
+            dialog.show_preview(when, preview)
 
-    def _on_ordered(self, automation: Automation | None, asked: AutomationRequest) -> None:
-        self._around.spawn(self._store(automation, asked), "store an automation")
+    def _on_ordered(self, automation_id: str | None, asked: AutomationRequest) -> None:
+        gateway, dialog = self._gateway, self._dialog
+        if gateway is not None and dialog is not None:
+            self._around.spawn(self._store(gateway, dialog, automation_id, asked), "store an automation")
 
-    async def _store(self, automation: Automation | None, asked: AutomationRequest) -> None:
-        gateway = self._gateway
-        if gateway is None:
-            return
-        try:
-            if automation is None:
-                stored = await gateway.add(asked)
+    async def _store(
+        self, gateway: AutomationGateway, dialog: EditDialog, automation_id: str | None, asked: AutomationRequest
+    ) -> None:
+        """The dialog may be closed, and another one open, by the time it is stored."""
+        stored = await store_automation(gateway, automation_id, asked)
+        if isinstance(stored, GatewayError):
+            if self._dialog is dialog:
+                dialog.show_refusal(stored.message)
             else:
-                stored = await gateway.edit(automation.id, asked)
-        except GatewayError as error:
-            if self._dialog is not None:
-                self._dialog.show_refusal(error.message)
+                self._page.show_refusal(stored.message)
             return
-        if self._dialog is not None:
-            self._dialog.accept()
-        self._wanted = stored.id
+        if self._dialog is dialog:
+            dialog.accept()
+        self.open(stored.id)
         self._read()
 
     @Slot(object)

@@ -41,7 +41,7 @@ def automation(name: str = "late", **changes: Any) -> Automation:
 
 
 class FakeAutomations:
-    """Implements `AutomationGateway`. `tell` lets watchers hear of a change."""
+    """Implements `AutomationGateway`. `tell` lets watchers hear of a change; edits wait for ``hold``."""
 
     def __init__(self, *automations: Automation, history: Sequence[Firing] = ()) -> None:
         self.listed = list(automations)
@@ -54,6 +54,8 @@ class FakeAutomations:
         self.previewed: list[When] = []
         self.foresight = Preview("At 09:30 on Monday through Friday", (NOW + HOUR, NOW + DAY, NOW + 2 * DAY))
         self.refuse: GatewayError | None = None
+        self.hold = asyncio.Event()
+        self.hold.set()
         self._changes: asyncio.Queue[str] = asyncio.Queue()
 
     def tell(self, automation_id: str) -> None:
@@ -77,6 +79,8 @@ class FakeAutomations:
     async def edit(self, automation_id: str, asked: AutomationRequest) -> Automation:
         self._refuse()
         self.edited.append((automation_id, asked))
+        await self.hold.wait()
+        self._refuse()
         return self._change(automation_id, label=asked.label, prompt=asked.prompt)
 
     async def switch(self, automation_id: str, *, is_on: bool) -> Automation:

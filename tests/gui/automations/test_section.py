@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -221,6 +222,43 @@ def test_what_was_refused_is_said_in_the_dialog_and_nothing_typed_is_lost(shown:
     ((automation_id, asked),) = it.fake.edited
     assert (automation_id, asked.prompt) == ("auto_late", "Which are late today?")
     it.until("Which are late today?")
+
+
+def test_the_dialog_is_there_once_however_often_it_is_asked_for(shown: Open, qtbot: QtBot) -> None:
+    it = shown()
+    it.scene.desk.act("automations.new")
+    it.scene.desk.act("automations.edit")
+    dialog = it.dialog("automations.new")
+    it.section.add()
+    qtbot.waitUntil(lambda: bool(it.fake.previewed) or dialog.isVisible())
+    assert len(it.scene.window.findChildren(EditDialog)) == 1
+    dialog.label.setText("First")
+    dialog.prompt.set_text("Look.")
+    dialog.cron.setText("30 9 * * *")
+    qtbot.waitUntil(it.button("Make and switch on", dialog).isEnabled)
+    it.click("Make and switch on", dialog)
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
+    assert [asked.label for asked in it.fake.added] == ["First"]
+    again = it.dialog("automations.edit")
+    assert again.label.text() == "First"
+    again.reject()
+
+
+def test_what_is_refused_after_its_dialog_was_closed_is_said_on_the_page(shown: Open, qtbot: QtBot) -> None:
+    it = shown()
+    first = it.dialog("automations.edit")
+    qtbot.waitUntil(it.button("Save", first).isEnabled)
+    it.fake.hold = asyncio.Event()
+    it.click("Save", first)
+    qtbot.waitUntil(lambda: len(it.fake.edited) == 1)
+    first.reject()
+    other = it.dialog("automations.new")
+    it.fake.refuse = GatewayError("VALIDATION_ERROR", "There is no agent here.")
+    it.fake.hold.set()
+    it.until("There is no agent here.")
+    assert other.isVisible()
+    assert "There is no agent here." not in texts(other)
+    other.reject()
 
 
 def test_a_time_that_has_passed_is_not_taken(shown: Open, qtbot: QtBot) -> None:
