@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, cast
 
 from runtime_core.agents.clock import limit
 from runtime_core.agents.shortening import for_model
 from runtime_core.agents.turns import File, Message, Model, ModelError, Reply, ToolCall, ToolOffer, Turn, Usage
 from runtime_core.repo.bundle import Agent
-from runtime_core.tools.chat import STOP
+from runtime_core.tools.chat import ASK_CHOICE, STOP
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonError, JsonText, loads, pretty
 
@@ -89,7 +89,8 @@ def _none() -> int:
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What the answer to one message may take: ``turns`` of the model, tool ``calls``, ``tokens`` in all, ``reply_s``
-    seconds for one reply of the model; None: any number.
+    seconds for one reply of the model; None: any number. ``hears``: somebody answers with the next message, so a choice
+    that is asked for ends this one.
 
     Tokens are counted between steps: those of this model and those that ``others`` took for it, its specialists.
     """
@@ -99,11 +100,12 @@ class Bounds:
     tokens: int | None = None
     reply_s: float | None = None
     others: Callable[[], int] = _none
+    hears: bool = False
 
     @classmethod
     def of_chat(cls, agent: Agent, *, tokens: int | None = None, others: Callable[[], int] = _none) -> Bounds:
         """Those of an agent that talks with a person."""
-        return cls(CHAT_TURNS, agent.max_tool_calls, tokens, agent.timeout_s or REPLY_S, others)
+        return cls(CHAT_TURNS, agent.max_tool_calls, tokens, agent.timeout_s or REPLY_S, others, hears=True)
 
 
 class Listener(Protocol):
@@ -200,6 +202,8 @@ async def converse(
                 await listener.said(told)
             if ending is None and (reason := _stopped(calls[-1], some[-1])) is not None:
                 ending = Ending("stopped", reply.text, reason)
+        if ending is None and bounds.hears and any(map(_asks, reply.tool_calls, results)):
+            ending = Ending("answered", reply.text)
         if ending is not None:
             return ending
         count = alike.count(reply.tool_calls, results)
@@ -316,13 +320,21 @@ def as_seen(result: JsonText) -> str:
     return result if result.lstrip().startswith("{") else f'{{"result":{result or "null"}}}'
 
 
+def _asks(call: ToolCall, result: str) -> bool:
+    """Whether this call has asked the person for a choice, who makes it with the next message."""
+    return call.name == ASK_CHOICE and _read(result).get("asked") is True
+
+
 def _stopped(call: ToolCall, result: str) -> str | None:
     """Why the model ended its turn, if this call did that."""
-    if call.name != STOP or not _is_object(result):
+    if call.name != STOP or (said := _read(result)).get("__stop") is not True:
         return None
-    said = loads(result)
-    assert isinstance(said, dict)
-    return str(said.get("reason") or "it gave no reason") if said.get("__stop") is True else None
+    return str(said.get("reason") or "it gave no reason")
+
+
+def _read(result: str) -> Mapping[str, Any]:
+    """A result that is an object; one that is none tells nothing."""
+    return cast("dict[str, Any]", loads(result)) if _is_object(result) else {}
 
 
 def _is_object(text: JsonText) -> bool:

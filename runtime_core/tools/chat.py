@@ -10,6 +10,7 @@ from runtime_core.repo.bundle import Bundle
 from runtime_core.tools.base import Caller, ReadyTool, ToolFailed
 from runtime_core.wire.json import JsonText, dumps, loads
 
+ASK_CHOICE: Final = "ask_choice"
 STOP: Final = "stop_execution"
 CALL_SUBAGENT: Final = "call_subagent"
 
@@ -76,8 +77,8 @@ _TOOLS: Final = {
     tool.name: tool
     for tool in (
         ReadyTool(
-            name="ask_choice",
-            description="Ask the person to choose among at least two options. The choice is their next message.",
+            name=ASK_CHOICE,
+            description="Ask the person to choose among two options or more. Your turn ends; the choice is the next message.",
             parameters=_schema(
                 ["question", "options"],
                 question=_TEXT,

@@ -338,6 +338,22 @@ def results(messages: Sequence[Message]) -> list[str]:
     return [message.text for message in messages if message.role == "tool"]
 
 
+def test_a_choice_ends_the_turn_of_an_agent_that_chats_after_all_calls_of_that_reply() -> None:
+    names = ("ask_choice", "write")
+
+    def asks() -> Recorder:
+        return script(says("Which?", "ask_choice", "write"), says("On I go."))
+
+    tools = Tools('{"asked":true,"ask_id":"a"}', names)
+    ending, messages = chat(asks(), tools, Bounds.of_chat(REVIEWER))
+    assert ending == Ending("answered", "Which?")
+    assert [name for name, _ in tools.calls] == ["ask_choice", "write"]
+    assert len(results(messages)) == 2
+    assert chat(asks(), tools)[0].text == "On I go."
+    failing = Tools(RuntimeError("two options at least"), names)
+    assert chat(asks(), failing, Bounds.of_chat(REVIEWER))[0].text == "On I go."
+
+
 def test_a_chat_that_was_stopped_says_why_and_leaves_no_call_without_a_result() -> None:
     tools = Tools(STOPPED, ("stop_execution", "write"))
     ending, messages = chat(script(says("Wait.", "stop_execution", "write")), tools)

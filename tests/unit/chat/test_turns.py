@@ -385,6 +385,29 @@ def test_a_model_may_stop_and_may_use_up_what_it_may_take(tmp_path: Path) -> Non
     play(story())
 
 
+def test_a_choice_ends_the_turn_and_is_made_with_the_next_message(tmp_path: Path) -> None:
+    options = [{"label": "North", "value": "n"}, {"label": "South", "value": "s"}]
+    repo = desk(
+        tmp_path / "desk",
+        calls("ask_choice", text="Two docks are free.", match="^go", question="Which dock?", options=options),
+        {"match": "^s$", "text": "South it is."},
+    )
+    repo.agent("default", tools=["ask_choice"])
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data") as talker:
+            told = await talker.say("go")
+            (asked,) = of_type(told, "ask_choice")
+            assert [option["value"] for option in asked["options"]] == ["n", "s"]
+            assert (Talker.text(told), told[-1]["reason"]) == ("Two docks are free.", "model_stop")
+            assert of_type(told, "warning") == []
+            assert Talker.text(await talker.say("s")) == "South it is."
+            session = await talker.session()
+            assert [turn["end"]["reason"] for turn in session["turns"]] == ["model_stop", "model_stop"]
+
+    play(story())
+
+
 @pytest.mark.parametrize("code", ["rate_limited", "unavailable", "bad_key"])
 def test_a_failing_model_ends_the_turn_with_a_code(tmp_path: Path, code: str) -> None:
     repo = desk(tmp_path / "desk", {"match": "^go", "error": code}, {"text": "Here again."})
