@@ -78,7 +78,7 @@ _TOOLS: Final = {
     for tool in (
         ReadyTool(
             name=ASK_CHOICE,
-            description="Ask the person to choose among two options or more. Your turn ends; the choice is the next message.",
+            description="Ask the person to choose. Your turn ends; the choice is the next message.",
             parameters=_schema(
                 ["question", "options"],
                 question=_TEXT,
