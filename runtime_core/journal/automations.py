@@ -169,9 +169,9 @@ def history(db: Connection, automation_id: str, limit: int) -> list[Firing]:
 
 def latest(db: Connection) -> dict[str, Firing]:
     """The last start of each automation that was not skipped, or else the last one."""
-    rank = "row_number() OVER (PARTITION BY automation_id ORDER BY state = 'skipped', id DESC)"
-    last = f"SELECT id FROM (SELECT id, {rank} AS place FROM automation_run) WHERE place = 1"
-    return {one.automation_id: one for one in _firings(db, f"WHERE firing.id IN ({last})", ())}
+    of_one = "FROM automation_run WHERE automation_id = automation.id"
+    last = f"coalesce((SELECT id {of_one} AND state <> 'skipped' ORDER BY id DESC LIMIT 1), (SELECT max(id) {of_one}))"
+    return {one.automation_id: one for one in _firings(db, f"WHERE firing.id IN (SELECT {last} FROM automation)", ())}
 
 
 def _tell(db: Connection, row: AutomationRow, kind: str, **more: Any) -> None:
