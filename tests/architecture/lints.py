@@ -130,7 +130,7 @@ def _standard_json(tree: ast.Module) -> Iterator[Problem]:
 
 
 def _gateway_writes(tree: ast.Module) -> Iterator[Problem]:
-    for call in _calls(tree, "answer", "cancel", "deploy", "reload", "resume", "start"):
+    for call in _calls(tree, "answer", "cancel", "deploy", "reload", "resume", "start", "start_now", "switch"):
         if isinstance(call.func, ast.Attribute) and re.search(r"gateway$", _last_name(call.func.value)):
             yield (
                 call.lineno,
