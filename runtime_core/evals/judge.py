@@ -18,8 +18,10 @@ JUDGE: Final = "judge"
 RESULT_LIMIT: Final = 300
 """Characters of the result of a call that the judge sees."""
 CALLS_LIMIT: Final = 100
-_VERDICT: Final = re.compile(r"\W*(PASS|FAIL)\b\W*(.*)", re.IGNORECASE | re.DOTALL)
-_LATER: Final = re.compile(r"^\W*(PASS|FAIL)\W*:", re.IGNORECASE | re.MULTILINE)
+_VERDICT: Final = re.compile(r"\W*(PASS|FAIL)[*_.]*[ \t]*(?::|$)[*_]*\s*(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_SAID: Final = re.compile(r"\b(PASS|FAIL)[*_.]*[ \t]*(?::|$)", re.IGNORECASE | re.MULTILINE)
+"""With its colon, or at the end of a line."""
+
 
 PROMPT: Final = """\
 You check whether the answer of an agent meets one requirement.
@@ -75,7 +77,7 @@ def verdict_of(reply: str) -> tuple[bool | None, str]:
     if found is None:
         said = reply.strip()[:RESULT_LIMIT] or "(empty)"
         return None, f"the judge's reply begins with neither PASS: nor FAIL: {said}"
-    words = {word.upper() for word in (found[1], *_LATER.findall(found[2]))}
+    words = {word.upper() for word in _SAID.findall(reply)}
     if len(words) > 1:
         return None, f"the judge's reply says both PASS and FAIL: {reply.strip()[:RESULT_LIMIT]}"
     return words == {"PASS"}, found[2].strip() or "the judge gave no reason"
