@@ -162,7 +162,7 @@ class Runtime:
             self._journal,
             self._settings.confirmations.wait_s,
             advance=lambda run_id: self._executor.advance(run_id, None),
-            cancel=lambda run_id, who: self.cancel(run_id, who=who),
+            withdraw=self._withdraw,
             rest=lambda: self._executor.pulse.wait(GATE_REST_S),
         )
         self._engine = Engine(
@@ -244,6 +244,11 @@ class Runtime:
             yield stage
         finally:
             await stage.close(grace_s=0)
+
+    async def _withdraw(self, gate_id: str) -> None:
+        if await self._journal.withdraw(gate_id):
+            self._engine.cancel(gate_id)
+            self._kick()
 
     def _kick(self) -> None:
         self._executor.pulse.kick()

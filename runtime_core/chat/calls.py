@@ -83,9 +83,14 @@ class TurnCalls:
     def spent(self, usage: Usage) -> None:
         self.on_spent(usage)
 
-    def became(self, at: SlotPath, run_id: str) -> None:
-        if (call := self._goes_on_as(at, run_id)) is not None:
+    async def became(self, at: SlotPath, run_id: str) -> None:
+        call = self._goes_on_as(at, run_id)
+        await self.kept()
+        if call is not None:
             self._tell(update_event(call))
+
+    async def kept(self) -> None:
+        await self.record.flush()
 
     def asked(self, order: Order, run_id: str) -> None:
         self._goes_on_as(order.at, run_id)

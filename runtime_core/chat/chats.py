@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
 from runtime_core.agents.turns import File, Message
 from runtime_core.chat.events import Event, event
-from runtime_core.chat.history import first_words, item_of, messages_of, turns_of
+from runtime_core.chat.history import first_words, item_of, known_now, messages_of, turns_of
 from runtime_core.chat.record import TurnRecord
-from runtime_core.chat.transcript import body_of, ended_run, messages, waiting_run
+from runtime_core.chat.transcript import body_of, messages
 from runtime_core.chat.turn import INTERRUPTED, USER_ABORT, LiveTurn, Said
 from runtime_core.engine.attachments import check_attachments
 from runtime_core.engine.engine import Engine
@@ -24,10 +24,10 @@ from runtime_core.engine.talk import TalkRequest
 from runtime_core.journal.base import Journal
 from runtime_core.journal.chats import no_chat
 from runtime_core.repo.bundle import Agent, Bundle, BundleError
-from runtime_core.wire.chats import ChatRow
+from runtime_core.wire.chats import ChatCall, ChatRow
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonText, dumps, loads
-from runtime_core.wire.runs import FINISHED
+from runtime_core.wire.runs import RunRow
 from runtime_core.wire.settings import Settings
 
 DEFAULT_AGENT: Final = "default"
@@ -128,6 +128,7 @@ class Chats:
         first = next((entry.body for entry in entries if entry.role == "user"), None)
         is_live = session_id in self._live or not self._executes()
         live = entries[-1].turn if entries and is_live else None
+        calls = known_now(entries, calls, await self._runs_of(calls), live)
         return {
             **item_of(row, first, busy=session_id in self._live),
             "metadata": {"context": loads(row.context) if row.context is not None else None},
@@ -146,10 +147,12 @@ class Chats:
             raise no_chat(session_id)
 
     async def delete(self, session_id: str) -> None:
-        """With everything that was said; a turn that goes on is stopped first. Raises `RuntimeFault` NOT_FOUND."""
+        """With everything that was said, and what it asks; a turn that goes on is stopped, in another process as soon
+        as it tells something. Raises `RuntimeFault` NOT_FOUND."""
         await self.stop(session_id)
         if not await self._journal.delete_chat(session_id):
             raise no_chat(session_id)
+        await self._engine.tidy(session_id)
 
     async def close(self) -> None:
         """End all turns as interrupted."""
@@ -219,7 +222,7 @@ class Chats:
         """The turn, after what was said is kept."""
         number = await self._journal.last_chat_turn(row.id) + 1
         entries, calls = await self._journal.chat_entries(row.id), await self._journal.chat_calls(row.id)
-        before = await self._settled(messages(entries, calls))
+        before = messages(entries, calls, await self._runs_of(calls))
         files = _files(request.attachments)
         record = TurnRecord(self._journal, row, number)
         held = {"held": True} if is_asked(bundle, "preInput") else {}
@@ -247,15 +250,10 @@ class Chats:
         )
         return LiveTurn(self._engine, talk, said, record)
 
-    async def _settled(self, said: Sequence[Message]) -> Sequence[Message]:
-        """What was said before, with what came of the runs that still waited then: the agent has to know."""
-        known: list[Message] = []
-        for message in said:
-            run_id = waiting_run(message)
-            run = await self._journal.run(run_id) if run_id is not None else None
-            is_over = run is not None and run.status in FINISHED
-            known.append(replace(message, text=ended_run(run)) if run is not None and is_over else message)
-        return known
+    async def _runs_of(self, calls: Sequence[ChatCall]) -> Mapping[str, RunRow]:
+        """The runs that calls became, by their ids."""
+        runs = [await self._journal.run(call.run_id) for call in calls if call.run_id is not None]
+        return {run.id: run for run in runs if run is not None}
 
     async def _bundle_of(self, row: ChatRow) -> Bundle | None:
         try:

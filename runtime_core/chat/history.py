@@ -9,11 +9,11 @@ from typing import Any, Final, cast
 
 from runtime_core.chat.calls import result_event, start_event, update_event
 from runtime_core.chat.events import Event, event, given_to, result_text, tool_id
-from runtime_core.chat.transcript import read
+from runtime_core.chat.transcript import ended_since, read
 from runtime_core.repo.bundle import Bundle
 from runtime_core.wire.chats import ChatCall, ChatEntry, ChatRow
 from runtime_core.wire.json import JsonText, loads
-from runtime_core.wire.runs import iso
+from runtime_core.wire.runs import FINISHED, RunRow, iso
 
 TITLE_LIMIT: Final = 80
 UNTITLED: Final = "Untitled"
@@ -76,8 +76,8 @@ def turns_of(
 ) -> list[dict[str, Any]]:
     """Each turn as ``{"turn", "text", "files", "at", "events", "end"}``, ``events`` as they were on the stream.
 
-    ``end`` is that of `turn.End` with ``usage``; None of the turn that goes on, whose number is ``live``. ``bundle``:
-    where the labels of tools stand, if it can be read.
+    ``calls`` as `known_now`. ``end`` is that of `turn.End` with ``usage``; None of the turn that goes on, whose number
+    is ``live``. ``bundle``: where the labels of tools stand, if it can be read.
     """
     by_turn = {turn: list(some) for turn, some in groupby(calls, key=lambda call: call.turn)}
     told: list[dict[str, Any]] = []
@@ -88,8 +88,6 @@ def turns_of(
         if ended is None and not is_live:
             ended = {"reason": INTERRUPTED}
         made = by_turn.get(turn, [])
-        if ended is not None:
-            made = [_given_up(call, of_turn[-1].at) for call in made]
         asked = of_turn[0]
         body = read(asked)
         told.append(
@@ -154,9 +152,35 @@ def _tool_call(call: ChatCall) -> dict[str, Any]:
     return told
 
 
-def _given_up(call: ChatCall, at: float) -> ChatCall:
-    """A call that was not over when its process ended never will be."""
-    return replace(call, state="cancelled", ended_at=at) if call.state in ("running", "waiting") else call
+def known_now(
+    entries: Sequence[ChatEntry], calls: Sequence[ChatCall], runs: Mapping[str, RunRow], live: int | None
+) -> list[ChatCall]:
+    """The calls as they stand now: those that their turn left behind, and the runs that some became, went on without
+    it. ``runs`` by their id; ``live`` as in `turns_of`."""
+    ends = {entry.turn: entry.at for entry in entries}
+    return [call if call.turn == live else _left(call, ends.get(call.turn), runs) for call in calls]
+
+
+def _left(call: ChatCall, at: float | None, runs: Mapping[str, RunRow]) -> ChatCall:
+    if (ended := ended_since(call, runs)) is not None:
+        return _as_run(call, ended)
+    run = runs.get(call.run_id) if call.run_id is not None else None
+    if run is not None and run.status not in FINISHED and call.state in ("running", "waiting", "cancelled"):
+        return replace(call, state="running" if run.status in ("running", "runnable") else "waiting", ended_at=None)
+    if call.state == "running":  # its process has ended meanwhile
+        return replace(call, state="unknown", ended_at=at)
+    return replace(call, state="cancelled", ended_at=at) if call.state == "waiting" else call
+
+
+def _as_run(call: ChatCall, run: RunRow) -> ChatCall:
+    if run.status == "completed":
+        result = run.result or JsonText("null")
+        return replace(call, state="ok", ended_at=run.finished_at, output=result, output_size=len(result))
+    if run.status == "cancelled":
+        return replace(call, state="cancelled", ended_at=run.finished_at)
+    error: Any = loads(run.error) if run.error is not None else {}
+    told = {"code": error.get("code"), "message": error.get("message") or run.status}
+    return replace(call, state="failed", ended_at=run.finished_at, **told)
 
 
 def first_words(text: str) -> str:

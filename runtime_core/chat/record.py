@@ -85,14 +85,16 @@ class TurnRecord:
         return () if body is None else (ChatEntry(self.turn, "draft", body, time.time()),)
 
     async def keep(self) -> None:
-        """Store what is told until this is cancelled."""
+        """Store what is told until this is cancelled. Raises `RuntimeFault` NOT_FOUND: the conversation was deleted."""
         while True:
             await self._told.wait()
             self._told.clear()
             try:
                 await self.flush()
-            except RuntimeFault:  # whoever flushes next is told
-                return
+            except RuntimeFault as fault:
+                if fault.code == "NOT_FOUND":
+                    raise
+                # of what is wrong with the data folder whoever flushes next is told
             await asyncio.sleep(PAUSE_S)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final, cast
 
 from runtime_core.agents.turns import File, Message, Model, ToolCall
 from runtime_core.wire.chats import ChatCall, ChatEntry
 from runtime_core.wire.json import JsonText, JsonValue, dumps, loads
-from runtime_core.wire.runs import RunRow
+from runtime_core.wire.runs import FINISHED, RunRow
 
 UNFINISHED: Final = "The turn ended before this call had a result. Whether it was made is not known."
 GOES_ON: Final = "The turn ended, and the run goes on without it. Do not call it again."
@@ -48,10 +49,14 @@ def read(entry: ChatEntry) -> dict[str, Any]:
     return {"text": str(body.get("message", "")), **body} if "text" not in body else body
 
 
-def messages(entries: Iterable[ChatEntry], calls: Iterable[ChatCall] = ()) -> list[Message]:
-    """The conversation for a model: without what no hook has let through to it, and with a result for every call. Of
-    ``calls`` it is told which runs go on that were begun by calls without one."""
-    runs = {(call.turn, call.slot): call.run_id for call in calls if call.run_id is not None}
+def messages(
+    entries: Iterable[ChatEntry], calls: Iterable[ChatCall] = (), runs: Mapping[str, RunRow] | None = None
+) -> list[Message]:
+    """The conversation for a model: without what no hook has let through to it, and with a result for every call.
+
+    ``calls`` and ``runs``, by their id: what has come of a call since.
+    """
+    made = {(call.turn, call.slot): call for call in calls if call.run_id is not None}
     said: list[Message] = []
     for number, some in groupby(entries, key=lambda entry: entry.turn):
         bodies = [(entry, read(entry)) for entry in some]
@@ -59,7 +64,7 @@ def messages(entries: Iterable[ChatEntry], calls: Iterable[ChatCall] = ()) -> li
         if "passed" not in roles and any(body.get("held") is True for _, body in bodies):
             continue
         turn = [_message(entry, body) for entry, body in bodies if entry.role not in _TOLD_BESIDE]
-        said += _answered(turn, lambda at, number=number: runs.get((number, str(at))))
+        said += _answered(turn, lambda at, number=number: _outcome(made.get((number, str(at))), runs or {}))
     return said
 
 
@@ -72,15 +77,13 @@ def for_model(said: Sequence[Message], model: Model) -> tuple[list[Message], lis
     return [_taken(message, model) for message in said], lacking
 
 
-def waiting_run(message: Message) -> str | None:
-    """The durable run that the result of a call was about, as it did not end within its turn (contract 7.4)."""
-    if message.role != "tool" or not message.text.startswith('{"durable":true'):
+def ended_since(call: ChatCall, runs: Mapping[str, RunRow]) -> RunRow | None:
+    """The run that a call became, if it has ended after the turn was done with the call."""
+    run = runs.get(call.run_id) if call.run_id is not None else None
+    if run is None or run.status not in FINISHED:
         return None
-    match loads(message.text):
-        case {"durable": True, "session_id": str(run_id)}:
-            return run_id
-        case _:
-            return None
+    is_later = call.state in ("running", "waiting", "cancelled") or (run.finished_at or 0.0) > (call.ended_at or 0.0)
+    return run if is_later else None
 
 
 def ended_run(run: RunRow) -> JsonText:
@@ -101,28 +104,41 @@ def _taken(message: Message, model: Model) -> Message:
     return Message("user", f"{message.text}\n\n{note}", files=files)
 
 
-def _answered(turn: Sequence[Message], run_of: Callable[[int], str | None]) -> list[Message]:
-    """The messages of a turn; what a call without a result came to is said behind those that have one. ``run_of``:
-    the run that a call began, by its number in the turn."""
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a call came to: ``later`` after it had a result, ``without`` if it had none."""
+
+    later: JsonText | None
+    without: str
+
+
+def _outcome(call: ChatCall | None, runs: Mapping[str, RunRow]) -> _Outcome:
+    if call is None or call.run_id not in runs:
+        return _Outcome(None, UNFINISHED)
+    if (run := ended_since(call, runs)) is not None:
+        told = ended_run(run)
+        return _Outcome(told, told)
+    told = {"durable": True, "status": "running", "session_id": call.run_id, "message": GOES_ON}
+    return _Outcome(None, dumps(told))
+
+
+def _answered(turn: Sequence[Message], outcome_of: Callable[[int], _Outcome]) -> list[Message]:
+    """The messages of a turn; what a call without a result came to is said behind those that have one. ``outcome_of``:
+    that of a call, by its number in the turn."""
     done: list[Message] = []
     waiting: deque[tuple[int, ToolCall]] = deque()
     made = 0
     for message in turn:
         if message.role == "tool" and waiting:
-            waiting.popleft()
-        elif message.role != "tool":
-            done += [_unfinished(call, run_of(at)) for at, call in waiting]
+            at, _ = waiting.popleft()
+            done.append(replace(message, text=outcome_of(at).later or message.text))
+            continue
+        if message.role != "tool":
+            done += [Message("tool", outcome_of(at).without, call=call) for at, call in waiting]
             waiting = deque(enumerate(message.tool_calls, made))
             made += len(message.tool_calls)
         done.append(message)
-    return done + [_unfinished(call, run_of(at)) for at, call in waiting]
-
-
-def _unfinished(call: ToolCall, run_id: str | None) -> Message:
-    if run_id is None:
-        return Message("tool", UNFINISHED, call=call)
-    told = {"durable": True, "status": "running", "session_id": run_id, "message": GOES_ON}
-    return Message("tool", dumps(told), call=call)
+    return done + [Message("tool", outcome_of(at).without, call=call) for at, call in waiting]
 
 
 def _message(entry: ChatEntry, body: dict[str, Any]) -> Message:

@@ -97,9 +97,21 @@ class LiveTurn:
 
     async def _to_its_end(self) -> None:
         keeping = asyncio.create_task(self._record.keep())
-        await asyncio.wait([self._work])
+        await asyncio.wait([self._work, keeping], return_when=asyncio.FIRST_COMPLETED)
+        if not self._work.done():
+            self._work.cancel()
+            await asyncio.wait([self._work])
         keeping.cancel()
-        await self._finish(End(self._stop or INTERRUPTED) if self._work.cancelled() else self._work.result())
+        await asyncio.wait([keeping])
+        await self._finish(self._ended(keeping))
+
+    def _ended(self, keeping: asyncio.Task[None]) -> End:
+        deleted = None if keeping.cancelled() else keeping.exception()
+        if not self._work.cancelled():
+            return self._work.result()
+        if isinstance(deleted, RuntimeFault) and self._stop is None:  # by another process
+            return self._failed(deleted.code, deleted.message)
+        return End(self._stop or INTERRUPTED)
 
     async def _whole(self) -> End:
         try:
@@ -258,6 +270,7 @@ class LiveTurn:
             self._talk.spans.close()
         if (cut := self._draft()) is not None:
             self._record.add("assistant", cut)
+            self._heard = {"text": "", "reasoning": ""}
         told = {"reason": end.reason, "code": end.code, "message": end.message, "blocked": end.blocked}
         kept = {name: value for name, value in told.items() if value is not None}
         self._record.add("end", dumps({**kept, "usage": self._usage.to_wire()}))

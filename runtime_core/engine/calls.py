@@ -105,6 +105,8 @@ class Calls:
         at = slot(place.path, number)
         self.spans.start(at, kind, name, masked_json(given, self.origin.hidden))
         try:
+            if not self._is_harmless(kind, name):
+                await self.origin.ears.kept()
             outcome = True, await work()
         except (CallFailed, CommandRefused, MemberRefused) as failed:
             outcome = False, failed.error
@@ -122,6 +124,10 @@ class Calls:
             outcome = False, broken_off(kind, name, error)
         self.spans.finish(at, *outcome)
         return outcome
+
+    def _is_harmless(self, kind: CallKind, name: str) -> bool:
+        """Whether a call does nothing itself that cannot be undone."""
+        return kind == "subagent" or (kind == "tool" and _standing_effect(self.origin, name) == "read")
 
     async def _tool(self, place: Place, call: HandlerCall) -> JsonText:
         if self.faults.get(call.name) == "missing":

@@ -12,8 +12,8 @@ from runtime_core.wire.runs import SlotPath
 
 
 class Ears(Protocol):
-    """Told on the loop, while it happens; none of it may raise or wait. ``at`` is the slot of the call it is about,
-    under which its span stands."""
+    """Told on the loop, while it happens; only `became` and `kept` may raise and wait. ``at`` is the slot of the call
+    it is about, under which its span stands."""
 
     def heard(self, at: SlotPath, agent: str, kind: Literal["text", "reasoning"], piece: str) -> None:
         """The specialist that the call at ``at`` sent says a piece of something."""
@@ -28,8 +28,13 @@ class Ears(Protocol):
         """What one turn of a specialist's model took."""
         ...
 
-    def became(self, at: SlotPath, run_id: str) -> None:
-        """The call at ``at`` goes on as a durable run; told before that run does anything."""
+    async def became(self, at: SlotPath, run_id: str) -> None:
+        """The call at ``at`` goes on as a durable run, or asks a person through one. Told, and kept, before that run
+        exists. Raises `RuntimeFault`."""
+        ...
+
+    async def kept(self) -> None:
+        """Wait until what was told is kept: what comes next cannot be undone. Raises `RuntimeFault`."""
         ...
 
     def asked(self, order: Order, run_id: str) -> None:
@@ -47,7 +52,8 @@ class NoEars:
     def heard(self, at: SlotPath, agent: str, kind: Literal["text", "reasoning"], piece: str) -> None: ...
     def noted(self, at: SlotPath, kind: NoteKind, value: Any) -> None: ...
     def spent(self, usage: Usage) -> None: ...
-    def became(self, at: SlotPath, run_id: str) -> None: ...
+    async def became(self, at: SlotPath, run_id: str) -> None: ...
+    async def kept(self) -> None: ...
     def asked(self, order: Order, run_id: str) -> None: ...
     def allowed(self, order: Order, run_id: str) -> None: ...
 

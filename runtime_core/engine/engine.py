@@ -213,6 +213,10 @@ class Engine:
         """Whether a model of the run waits for a person."""
         return self._gates.is_asking(run_id)
 
+    async def tidy(self, parent: str) -> None:
+        """Cancel what was asked for a run or a conversation that is over."""
+        await self._gates.tidy(parent)
+
     async def sweep(self) -> None:
         """Cancel what models of processes that are gone have asked."""
         await self._gates.sweep()
@@ -334,8 +338,8 @@ class Engine:
         row = launch.row()
         name = launch.tool.name
         self._nested[row.id] = _Nested(launch, replace(place, names=place.names[-1:]))
-        ears.became(place.path, row.id)
         try:
+            await ears.became(place.path, row.id)
             run: RunRow = await self._finish_run(row)
         finally:
             del self._nested[row.id]

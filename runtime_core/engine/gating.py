@@ -2,9 +2,10 @@
 
 The model's side of a gate. A gate is known by the run, the slot and the arguments of the call it is about: a call that
 is made again, because the run restarted, finds the gate of its first attempt, asked, answered or done, and nothing is
-asked or executed twice. While a model waits, the gate belongs to its call: it is cancelled when that is given up, and
-when it was left behind by a process that died, at the latest before anybody answers. If nobody is there to do that, its
-deadline ends it.
+asked or executed twice. Until somebody answers, the gate belongs to its call: it is cancelled when that is given up,
+and when it was left behind by a process that died, at the latest before anybody answers. If nobody is there to do that,
+its deadline ends it. An allowed call belongs to the person who allowed it: it is made as a run like any other, whether
+or not a model still waits for it.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ NewGate = Callable[[Order], RunRow]
 @dataclass(slots=True)
 class Gates:
     """All gates of one runtime. ``wait_s``: how long models wait. ``advance``: the run when it moves no more;
-    ``rest``: until something may have changed."""
+    ``withdraw``: cancel it if nobody has answered; ``rest``: until something may have changed."""
 
     journal: Journal
     wait_s: float
     advance: Callable[[str], Awaitable[RunRow]]
-    cancel: Callable[[str, str], Awaitable[object]]
+    withdraw: Callable[[str], Awaitable[object]]
     rest: Callable[[], Awaitable[None]]
     is_stopped: bool = False
     """The process ends: gates are left to the next one."""
@@ -76,6 +77,7 @@ class Gates:
         try:
             known = await self._known(order, parent)
             if known is None:
+                await ears.became(order.at, run_id)
                 await self.journal.create_run(row)
             else:
                 run_id = known.id
@@ -86,7 +88,7 @@ class Gates:
             run = await self._followed(run_id, parent, lambda: ears.asked(order, run_id))
         except asyncio.CancelledError:
             if order.kind == "confirm" and (parent is None or not self.is_stopped):
-                leaving = asyncio.get_running_loop().create_task(self._withdraw(run_id, row.created_by))
+                leaving = asyncio.get_running_loop().create_task(self._withdraw(run_id))
                 self._leaving.add(leaving)
                 leaving.add_done_callback(self._leaving.discard)
             raise
@@ -110,16 +112,16 @@ class Gates:
         done = [slot(entry.path, entry.n) for entry in await self.journal.load(run_id) if entry.state != "started"]
         is_over = run is None or run.status in FINISHED
         for gate, order in waiting:
-            if (is_over or _covers(done, order.at)) and await self._is_unanswered(gate.id):
-                await self._withdraw(gate.id, gate.created_by)
+            if is_over or _covers(done, order.at):
+                await self._withdraw(gate.id)
 
     async def sweep(self) -> None:
         """Cancel the gates of calls that no journal holds and whose process is gone."""
         waiting = [(gate, order.asker) for gate, order in await self._gates(None) if _may_wait(gate)]
         for gate, asker in waiting:
             is_left = asker is not None and await asyncio.to_thread(is_gone, asker)
-            if is_left and await self._is_unanswered(gate.id):
-                await self._withdraw(gate.id, gate.created_by)
+            if is_left:
+                await self._withdraw(gate.id)
 
     async def _known(self, order: Order, parent: str | None) -> RunRow | None:
         """The gate of an earlier attempt; one for another call in the same place is of no use any more."""
@@ -131,8 +133,8 @@ class Gates:
                 continue
             if (before.kind, before.tool, before.arguments) == (order.kind, order.tool, order.arguments):
                 found = gate
-            elif _may_wait(gate) and await self._is_unanswered(gate.id):
-                await self._withdraw(gate.id, gate.created_by)
+            elif _may_wait(gate):
+                await self._withdraw(gate.id)
         return found
 
     async def _gates(self, parent: str | None) -> list[tuple[RunRow, Order]]:
@@ -169,9 +171,10 @@ class Gates:
         question = await self._question(run_id)
         return question is None or question.outcome is None
 
-    async def _withdraw(self, run_id: str, who: str) -> None:
+    async def _withdraw(self, run_id: str) -> None:
+        """Cancel a gate, but for one that somebody has answered."""
         with suppress(RuntimeFault):  # it has ended meanwhile
-            await self.cancel(run_id, who)
+            await self.withdraw(run_id)
 
 
 def order_for(agent: Agent, at: Place, number: int, name: str, params: JsonText, asks: Verdict | str | None) -> Order:

@@ -146,6 +146,13 @@ class Journal(Protocol):
         """End an unfinished run, close its questions as cancelled, fence its leg. Raises NOT_FOUND or a 409 fault."""
         ...
 
+    async def withdraw(self, gate_id: str) -> bool:
+        """Cancel a gate (decision 20) because nobody waits for it, unless somebody has answered; whether it was.
+
+        Raises as `cancel`.
+        """
+        ...
+
     async def resume(self, run_id: str, revision: str | None, who: str) -> RunRow:
         """Make a run runnable that stopped as ``diverged``, or that cannot go on with the code it was to go on with.
 

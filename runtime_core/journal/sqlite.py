@@ -139,6 +139,9 @@ class SqliteJournal:
     async def cancel(self, run_id: str, who: str) -> RunRow:
         return await self._writer.write(lambda db: transactions.cancel(db, run_id, who))
 
+    async def withdraw(self, gate_id: str) -> bool:
+        return await self._writer.write(lambda db: transactions.withdraw(db, gate_id))
+
     async def resume(self, run_id: str, revision: str | None, who: str) -> RunRow:
         return await self._writer.write(lambda db: transactions.resume(db, run_id, revision, who))
 

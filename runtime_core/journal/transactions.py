@@ -50,6 +50,10 @@ KEPT_EVENTS: Final = 20_000
 
 _SPAN_CODES: Final[Mapping[PauseOutcome, str]] = {"superseded": "pause_superseded", "cancelled": "run_cancelled"}
 
+RUNTIME: Final = "runtime"
+"""Who has closed a question that no person closed."""
+_GATE_QUESTION: Final = slot("", 0)
+
 _ADD_ENTRY: Final = (
     "INSERT INTO durable_entry(run_id, path, n, kind, name, digest, state, value, started_at, ended_at, epoch) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(run_id, path, n) DO NOTHING"
@@ -182,7 +186,15 @@ def finish(
     events(db, run, closed)
 
 
-def cancel(db: Connection, run_id: str, who: str) -> RunRow:
+def withdraw(db: Connection, gate_id: str) -> bool:
+    """Cancel a gate because nobody waits for it any more; False if somebody has answered: then it goes on."""
+    if any(pause.slot == _GATE_QUESTION and pause.outcome is not None for pause in pauses(db, gate_id)):
+        return False
+    cancel(db, gate_id, RUNTIME, "Nobody waits for the answer any more.")
+    return True
+
+
+def cancel(db: Connection, run_id: str, who: str, why: str | None = None) -> RunRow:
     run = known_run(db, run_id)
     if run.status in FINISHED:
         code = {"cancelled": "run_cancelled", "expired": "pause_expired"}.get(run.status, "not_awaiting_input")
@@ -198,7 +210,8 @@ def cancel(db: Connection, run_id: str, who: str) -> RunRow:
         "UPDATE span SET state = 'cancelled', ended_at = ? WHERE run_id = ? AND state IN ('running', 'waiting')",
         (now, run_id),
     )
-    error = dumps({"code": "run_cancelled", "message": f"Cancelled by {who}.", "cancelled_by": who})
+    message = why or f"Cancelled by {who}."
+    error = dumps({"code": "run_cancelled", "message": message, "cancelled_by": who})
     run = move(db, run_id, "cancelled", now, error=error, finished_at=now, epoch=run.epoch + 1)
     events(db, run, closed)
     return run

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from runtime_core.agents.turns import Message, Usage
-from runtime_core.chat.history import turns_of
+from runtime_core.chat.calls import UNKNOWN
+from runtime_core.chat.history import known_now, turns_of
 from runtime_core.chat.record import TurnRecord
 from runtime_core.chat.transcript import body_of, messages
 from runtime_core.journal.sqlite import SqliteJournal
@@ -51,7 +52,7 @@ def test_what_is_being_said_when_the_process_dies_is_there(tmp_path: Path) -> No
     play(story())
 
 
-def test_a_call_of_a_turn_that_was_cut_is_shown_as_stopped(tmp_path: Path) -> None:
+def test_what_came_of_a_call_whose_process_was_killed_is_not_known(tmp_path: Path) -> None:
     async def story() -> None:
         async with recorded(tmp_path) as (journal, record):
             record.add("user", body_of(Message("user", "Late?")))
@@ -59,10 +60,10 @@ def test_a_call_of_a_turn_that_was_cut_is_shown_as_stopped(tmp_path: Path) -> No
             record.put(ChatCall(1, "0", "tool", "look", "running", 2.0, input="{}"))
             await record.flush()
             entries, calls = await journal.chat_entries("chat_1"), await journal.chat_calls("chat_1")
-            (turn,) = turns_of(entries, calls, None, None)
+            (turn,) = turns_of(entries, known_now(entries, calls, {}, None), None, None)
             assert [(one["type"], one.get("error")) for one in turn["events"]] == [
                 ("tool_call_start", None),
-                ("tool_call_result", "Stopped"),
+                ("tool_call_result", UNKNOWN),
             ]
             (live,) = turns_of(entries, calls, None, 1)
             assert [one["type"] for one in live["events"]] == ["tool_call_start"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from runtime_core.agents.scripted import ScriptedModel
 from runtime_core.agents.turns import File, Message, ToolCall
-from runtime_core.chat.transcript import UNFINISHED, body_of, for_model, messages, waiting_run, withheld
+from runtime_core.chat.transcript import UNFINISHED, body_of, for_model, messages, withheld
 from runtime_core.wire.chats import ChatCall, ChatEntry, ChatRole
-from runtime_core.wire.json import JsonText, dumps
+from runtime_core.wire.json import JsonText, dumps, loads
+from runtime_core.wire.runs import RunRow, RunStatus
 
 CALL = ToolCall("look", JsonText('{"id":1}'), "c1")
 ASKED = Message("user", "Late?", files=[File("a.png", "image/png", "aGk=")])
@@ -51,11 +54,31 @@ def test_a_call_that_began_a_run_before_its_turn_was_cut_names_the_run() -> None
     kept = entries(ASKED, Message("assistant", "", [first]), Message("tool", "{}", call=first))
     kept += entries(Message("assistant", "", [second]), turn=1)
     began = ChatCall(1, "1", "tool", "ship", "running", 1.0, run_id="dur_1")
-    *_, told = messages(kept, [began])
+    *_, told = messages(kept, [began], {"dur_1": run("running")})
     assert told.call == second
-    assert waiting_run(told) == "dur_1"
-    *_, unknown = messages(kept, [])
-    assert unknown.text == UNFINISHED
+    assert '"status":"running","session_id":"dur_1"' in told.text
+    *_, known = messages(kept, [began], {"dur_1": run("completed")})
+    assert loads(known.text) == {"durable": True, "status": "completed", "session_id": "dur_1", "result": "shipped"}
+    for calls in ([], [began]):  # its run was never made
+        *_, unknown = messages(kept, calls)
+        assert unknown.text == UNFINISHED
+
+
+def test_what_became_of_a_run_is_said_of_the_call_that_began_it_and_of_no_other() -> None:
+    parked = JsonText('{"durable":true,"status":"awaiting-input","session_id":"dur_1"}')
+    kept = entries(ASKED, Message("assistant", "", [CALL, CALL]), Message("tool", parked), Message("tool", parked))
+    calls = [
+        ChatCall(1, "0", "tool", "look", "ok", 1.0, 2.0, output=parked),  # its handler says what a run would
+        ChatCall(1, "1", "tool", "look", "ok", 1.0, 2.0, output=parked, run_id="dur_1"),
+    ]
+    forged, told = messages(kept, calls, {"dur_1": run("completed")})[-2:]
+    assert forged.text == parked
+    assert loads(told.text) == {"durable": True, "status": "completed", "session_id": "dur_1", "result": "shipped"}
+
+
+def run(status: RunStatus) -> RunRow:
+    begun = RunRow("dur_1", "ship", "/desk", "r1", status, 1, JsonText("{}"), "ann", 1.0, 1.0)
+    return replace(begun, result=JsonText('"shipped"'), finished_at=9.0) if status == "completed" else begun
 
 
 def test_what_a_hook_kept_from_the_model_stays_away_from_it() -> None:
