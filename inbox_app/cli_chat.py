@@ -27,6 +27,7 @@ from inbox_app.cli_session import (
     report,
     say,
     say_json,
+    warn,
     with_gateway,
 )
 from inbox_app.gateway.base import Answer, GatewayError, Pause
@@ -223,6 +224,7 @@ class _Conversation:
         self._session = talk.request.session_id
         self._files = talk.request.files
         self._prints = not (talk.events or options.as_json)
+        self._runs: dict[str, None] = {}
 
     async def go_on(self) -> int:
         assert self._lines is not None
@@ -237,6 +239,8 @@ class _Conversation:
                     raise
                 report(error, as_json=self._options.as_json)
                 code = REFUSED
+        if code == DONE and [run_id for run_id in self._runs if await self._is_waiting(run_id, shows=False)]:
+            return PARKED
         return code
 
     def say_how_to_go_on(self) -> None:
@@ -255,7 +259,8 @@ class _Conversation:
         async with aclosing(stream):
             async for event in stream:
                 told.take(event)
-                self._session = told.session_id or self._session
+                if told.session_id not in ("", self._session):
+                    self._begin(told.session_id)
                 if self._talk.events:
                     say_json(redacted(event))
                 elif printer is not None:
@@ -266,10 +271,17 @@ class _Conversation:
             printer.break_line()
         elif self._options.as_json and not self._talk.events:
             say_json(told.reply())
+        self._runs |= told.runs
         waiting = [run_id for run_id in told.runs if await self._is_waiting(run_id, shows=printer is not None)]
         if told.reason == "error":
             return REFUSED
         return PARKED if waiting else DONE
+
+    def _begin(self, session: str) -> None:
+        if self._session is not None:
+            told = f"There is no conversation {self._session} here any more, or there never was: another one begins."
+            warn(told, as_json=self._options.as_json or self._talk.events)
+        self._session = session
 
     async def _ask_now(self, event: Wire, printer: Printer) -> None:
         """A call of the agent needs a person before the turn can go on."""

@@ -132,6 +132,23 @@ def test_a_conversation_on_a_pipe_goes_on_and_is_read_later(desk: Desk) -> None:
     assert desk("chat", "--list", "--json").json["total"] == 0
 
 
+def test_what_waits_since_an_earlier_line_counts_at_the_end(desk: Desk) -> None:
+    talked = desk("chat", SUPPORT, stdin=b"Yes\nHello\n")
+    assert "I know of two open tickets" in talked.out.splitlines()[-1]
+    assert talked.code == 3
+    (waiting,) = desk("list", "--json").json["approvals"]
+    assert waiting["session_id"] in talked.out
+
+
+def test_a_conversation_that_is_not_there_is_named(desk: Desk) -> None:
+    said = desk("chat", SUPPORT, "Hello", "--session", "chat_01m8r5e00000000000000000x1")
+    assert said.code == 0
+    assert "There is no conversation chat_01m8r5e00000000000000000x1" in said.err
+    (session,) = desk("chat", "--list", "--json").json["sessions"]
+    again = desk("chat", SUPPORT, "Hello", "--session", session["id"])
+    assert "There is no" not in again.err
+
+
 def test_another_process_works_with_the_folder(desk: Desk) -> None:
     process = desk.window(SUPPORT)
     try:
