@@ -140,8 +140,6 @@ class AutomationPage(NeutralFrame):
             (self.edit, automation.origin == "person"),
             (self.remove, automation.origin == "person" or automation.gone),
         ):
-            if not can and button.hasFocus():
-                self.setFocus()
             button.setEnabled(can)
         self.edit.setVisible(automation.origin == "person")
         self.remove.setVisible(automation.origin == "person" or automation.gone)

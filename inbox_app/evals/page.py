@@ -142,8 +142,6 @@ class EvalPage(NeutralFrame):
     def show_acting(self, *, can_run: bool, busy: str, refusal: str) -> None:
         """``busy``: what is being done, "" for nothing; ``refusal``: why something was not done."""
         for button, is_on in ((self.run, can_run and not busy), (self.run_all, not busy), (self.stop, bool(busy))):
-            if not is_on and button.hasFocus():
-                self.setFocus()
             button.setEnabled(is_on)
         self._busy.setText(busy)
         _fill(self._refusal, refusal)

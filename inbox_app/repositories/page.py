@@ -145,8 +145,6 @@ class RepositoryPage(NeutralFrame):
     def show_acting(self, busy: str, refusal: str) -> None:
         """``busy``: what is being done, "" for nothing; ``refusal``: why something was not done."""
         for button in (self.reload, self.deploy):
-            if busy and button.hasFocus():
-                self.setFocus()
             button.setEnabled(not busy)
         self._busy.setText(busy)
         self._refusal.show_text(refusal)

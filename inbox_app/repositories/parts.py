@@ -77,6 +77,7 @@ class SwitchesPart(QWidget):
         self._boxes: dict[str, CheckBox] = {}
         self._lacks: dict[str, PlainLabel] = {}
         self._shown: list[BuiltIn] = []
+        self._waiting: set[str] = set()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.px(SPACE_1))
@@ -94,6 +95,7 @@ class SwitchesPart(QWidget):
     def show_tools(self, tools: Sequence[BuiltIn]) -> None:
         if list(tools) == self._shown:
             return
+        self._waiting.clear()
         if [tool.name for tool in tools] != list(self._boxes):
             self._make(tools)
         self._shown = list(tools)
@@ -102,7 +104,6 @@ class SwitchesPart(QWidget):
             box.blockSignals(True)
             box.setChecked(tool.is_on)
             box.blockSignals(False)
-            box.setEnabled(True)
             box.setAccessibleDescription(self._words(tool))
             self._lacks[tool.name].setText(self._words(tool))
 
@@ -126,9 +127,17 @@ class SwitchesPart(QWidget):
 
     @Slot(bool)
     def _on_clicked(self, is_on: bool) -> None:
-        """The box shows what is so when the runtime has said so."""
+        """The box is as it was wanted until the runtime has said what is so; it is not switched again before.
+
+        It stays enabled: one that is not would lose the focus to the next, which would take the next key.
+        """
         box = self.sender()
-        if isinstance(box, CheckBox):
-            box.setEnabled(False)
-            self._shown = []
-            self.switched.emit(box.property("tool"), is_on)
+        if not isinstance(box, CheckBox):
+            return
+        tool: str = box.property("tool")
+        if tool in self._waiting:
+            box.setChecked(not is_on)
+            return
+        self._waiting.add(tool)
+        self._shown = []
+        self.switched.emit(tool, is_on)

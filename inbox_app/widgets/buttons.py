@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QRect, QSize, Qt, Slot
+from PySide6.QtCore import QEvent, QRect, QSize, Qt, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFocusFrame, QPushButton, QSizePolicy, QWidget
 
@@ -30,8 +30,9 @@ class ActionButton(QPushButton):
     """A button that paints itself. ``key_hint`` is shown, never bound; kind ``on_ink`` is an outline on a toast.
 
     ``height`` is of the design; ``icon_name`` a Lucide name; ``strong`` weight 600, which filled and outline have.
-    Enter presses nothing: only a click, Space on the
-    focused button, or a command's shortcut does.
+    Enter presses nothing: only a click, Space on the focused button, or a command's shortcut does. One that is disabled
+    while it has the focus leaves it to the widget around it until it is enabled: the next control, where Qt would move
+    it, would take the next key.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class ActionButton(QPushButton):
         self._is_strong = kind in {"filled", "outline", "on_ink"} if strong is None else strong
         self._height = height or (BUTTON_SEND if kind == "filled" else BUTTON)
         self._production = False
+        self._gave_focus = False
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self._ring: QFocusFrame | None = None
         self.setAutoDefault(False)
@@ -110,6 +112,22 @@ class ActionButton(QPushButton):
             event.ignore()
             return
         super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        parent = self.parentWidget()
+        if self.isEnabled() or parent is None:
+            return super().focusNextPrevChild(next)
+        self._gave_focus = True
+        parent.setFocus()
+        return True
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.EnabledChange and self.isEnabled() and self._gave_focus:
+            self._gave_focus = False
+            parent = self.parentWidget()
+            if parent is not None and parent.hasFocus():
+                self.setFocus()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

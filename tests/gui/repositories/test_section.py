@@ -226,7 +226,31 @@ def test_a_built_in_tool_is_switched(shown: Open, qtbot: QtBot) -> None:
     boxes(it)["memory"].setFocus()
     qtbot.keyClick(boxes(it)["memory"], Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: it.builds.switched == [(PATH, "memory", False)])
-    qtbot.waitUntil(lambda: boxes(it)["memory"].isEnabled() and not boxes(it)["memory"].isChecked())
+    qtbot.waitUntil(lambda: not boxes(it)["memory"].isChecked())
+
+
+def test_a_box_that_is_pressed_again_and_again_switches_no_other_tool(shown: Open, qtbot: QtBot) -> None:
+    it = shown()
+    qtbot.waitUntil(lambda: "memory" in boxes(it))
+    boxes(it)["memory"].setFocus()
+    for _ in range(3):
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Space)
+    assert boxes(it)["memory"].hasFocus()
+    qtbot.waitUntil(lambda: it.builds.switched == [(PATH, "memory", False)])
+    qtbot.waitUntil(lambda: not boxes(it)["memory"].isChecked())
+
+
+def test_pressing_reload_once_more_does_not_ask_for_a_deploy(shown: Open, qtbot: QtBot) -> None:
+    it = shown()
+    it.until("Reload")
+    button = it.button("Reload")
+    button.setFocus()
+    for _ in range(2):
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: it.builds.reloaded == [PATH])
+    it.builds.tell(DONE, None)
+    qtbot.waitUntil(lambda: button.isEnabled() and button.hasFocus())
+    assert QApplication.activeModalWidget() is None
 
 
 def test_a_switch_that_is_refused_shows_what_is_so(shown: Open, qtbot: QtBot) -> None:
@@ -235,7 +259,7 @@ def test_a_switch_that_is_refused_shows_what_is_so(shown: Open, qtbot: QtBot) ->
     it.builds.refuse = GatewayError("data_folder_busy", "Another process holds the data folder.")
     qtbot.mouseClick(boxes(it)["memory"], Qt.MouseButton.LeftButton)
     it.until("Another process holds the data folder.")
-    qtbot.waitUntil(lambda: boxes(it)["memory"].isEnabled() and boxes(it)["memory"].isChecked())
+    qtbot.waitUntil(boxes(it)["memory"].isChecked)
 
 
 def test_trust_is_asked_before_it_is_given(shown: Open, qtbot: QtBot) -> None:
