@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QVBoxLayout, QWidget
 
+from inbox_app.cards.arming import ARM_SECONDS
 from inbox_app.gateway import values
 from inbox_app.gateway.catalog import Repository, ToolInfo
 from inbox_app.gateway.schemas import Misfit
@@ -64,6 +65,10 @@ class ToolPage(QWidget):
         self._keeping.setSingleShot(True)
         self._keeping.setInterval(KEEP_MS)
         self._keeping.timeout.connect(self.edited)
+        self._asleep = QTimer(self)
+        self._asleep.setSingleShot(True)
+        self._asleep.setInterval(int(ARM_SECONDS * 1000))
+        self._asleep.timeout.connect(self._show_bar)
         self._build()
         self._connect()
 
@@ -138,7 +143,10 @@ class ToolPage(QWidget):
 
     def show_launch(self, launch: Launch | None, last: Filled | None, *, speak: bool = False) -> None:
         """What became of its last start, and what that was."""
+        was_busy = self._is_busy
         self._launch, self._last_input = launch, last
+        if was_busy and not self._is_busy:
+            self._asleep.start()
         self._show_links()
         self._outcome.setVisible(launch is not None)
         if launch is not None:
@@ -150,14 +158,19 @@ class ToolPage(QWidget):
     # What the operator does
 
     def start(self) -> None:
-        """Start it, or show why not yet: first what cannot be sent, then what the schema says against it."""
-        if self._tool is None or self._is_busy:
+        """Start it, or show why not yet: first what cannot be sent, then what the schema says against it.
+
+        What starts the next time starts something else (again, or anyway), so nothing does for a moment: the second
+        press of a double click is meant for what was there before.
+        """
+        if self._tool is None or self._is_busy or self._asleep.isActive():
             return
         self._form.check()
         if self._problem():
             self._go_to_problem()
         elif self._form.misfits() and not self._wants_anyway:
             self._wants_anyway = True
+            self._asleep.start()
             self._form.tell_missing()
             self._go_to_problem()
         else:
@@ -282,17 +295,19 @@ class ToolPage(QWidget):
             return Readiness("circle-dashed", "muted", self.tr("It is being started"), start, can_press=False)
         if problem := self._problem():
             return Readiness("triangle-alert", "failed", problem, start)
+        can_press = not self._asleep.isActive()
         misfits = self._form.misfits()
         if misfits and self._wants_anyway:
             text = self.tr("{0}. The handler gets it as it is.").format(_told(misfits))
-            return Readiness("triangle-alert", "due", text, self.tr("Start anyway"))
+            return Readiness("triangle-alert", "due", text, self.tr("Start anyway"), can_press)
         if misfits:
             is_only_missing = all(one.is_missing for one in misfits)
             icon, role = ("circle-dashed", "muted") if is_only_missing else ("triangle-alert", "due")
-            return Readiness(icon, role, _told(misfits), start)
+            return Readiness(icon, role, _told(misfits), start, can_press)
         if self._launch is not None:
-            return Readiness("circle-check", "muted", self.tr("Ready to start once more"), self.tr("Start again"))
-        return Readiness("circle-check", "muted", self.tr("Ready to start"), start)
+            again = self.tr("Start again")
+            return Readiness("circle-check", "muted", self.tr("Ready to start once more"), again, can_press)
+        return Readiness("circle-check", "muted", self.tr("Ready to start"), start, can_press)
 
     def _show_links(self) -> None:
         self._clear.set_text(self.tr("Clear") if self._cleared is None else self.tr("Bring back what was there"))

@@ -24,6 +24,7 @@ from inbox_app.state.outbox import Outbox
 from inbox_app.state.repositories import opened, remember
 from inbox_app.theme.theme import Theme
 from inbox_app.tools_panel.files_part import FilesPart
+from inbox_app.tools_panel.launches import Launch
 from inbox_app.tools_panel.section import ToolsSection
 from inbox_app.views.desk import Desk
 from inbox_app.views.main_window import MainWindow
@@ -82,10 +83,15 @@ class Panel:
         self.section.enter()
         QTest.keyClick(QApplication.focusWidget() or self.window, Qt.Key.Key_Return, CONTROL)
 
-    def press(self, name: str) -> None:
-        button = next(
+    def button(self, name: str) -> QAbstractButton:
+        return next(
             one for one in self.window.findChildren(QAbstractButton) if one.accessibleName() == name and one.isVisible()
         )
+
+    def press(self, name: str) -> None:
+        """As soon as it can be."""
+        button = self.button(name)
+        turn_until(button.isEnabled)
         button.click()
 
     def says(self, text: str) -> bool:
@@ -201,8 +207,33 @@ def test_it_is_started_once_however_often_it_is_asked_for(panel: Open, qtbot: Qt
     shown.select("close_case")
     qtbot.waitUntil(lambda: shown.says("Completed"))
     assert len(gateway.starts) == 1
-    shown.start()
+    shown.press("Start again")
     qtbot.waitUntil(lambda: len(gateway.starts) == 2)
+
+
+def test_the_second_press_of_a_double_click_starts_nothing(panel: Open, qtbot: QtBot) -> None:
+    gateway = desk_gateway()
+    shown = panel(gateway)
+    shown.select("close_case")
+    page = shown.section.tool_page
+    shown.start()
+    qtbot.waitUntil(lambda: shown.says("Completed"))
+    page.show_launch(Launch(NOW, NOW), None)
+    page.show_launch(Launch(NOW, NOW, Outcome("complete", "run_1")), None)
+    shown.start()
+    shown.button("Start again").click()
+    assert len(gateway.starts) == 1
+    shown.press("Start again")
+    qtbot.waitUntil(lambda: len(gateway.starts) == 2)
+
+
+def test_the_button_keeps_the_focus_while_it_sleeps(panel: Open, qtbot: QtBot) -> None:
+    shown = panel()
+    shown.select("close_case")
+    shown.button("Start close_case").setFocus()
+    QTest.keyClick(focused(), Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: shown.says("Completed"))
+    qtbot.waitUntil(lambda: shown.button("Start again").hasFocus())
 
 
 def test_what_cannot_be_sent_is_shown_and_not_started(panel: Open, qtbot: QtBot) -> None:
@@ -226,6 +257,9 @@ def test_what_does_not_fit_the_schema_starts_only_when_asked_for_twice(panel: Op
     assert shown.says("700 is greater than the maximum of 500")
     assert shown.says("is required")
     assert shown.says("The handler gets it as it is")
+    shown.start()
+    shown.button("Start anyway").click()
+    assert gateway.starts == []
     shown.press("Start anyway")
     qtbot.waitUntil(lambda: len(gateway.starts) == 1)
     assert json.loads(gateway.starts[0].input) == {"amount": 700}
@@ -259,7 +293,7 @@ def test_a_refusal_is_told_with_its_code_and_a_start_can_be_tried_again(panel: O
     shown.start()
     qtbot.waitUntil(lambda: shown.says("tool_not_invocable: It has no invoke trigger."))
     gateway.start_reply = Outcome("failed", "run_2", reason='Tool "close_case" failed: no')
-    shown.start()
+    shown.press("Start again")
     qtbot.waitUntil(lambda: shown.says('Tool "close_case" failed: no'))
 
 
@@ -280,7 +314,7 @@ def test_a_tool_without_a_trigger_is_started_directly_with_its_files(panel: Open
     assert json.loads(start.attachments) == [{"filename": "scan.txt", "mimeType": "text/plain", "data": "aGVsbG8="}]
     qtbot.waitUntil(lambda: shown.says("Completed"))
     scan.unlink()
-    shown.start()
+    shown.press("Start again")
     qtbot.waitUntil(lambda: shown.says("cannot be read"))
     assert len(gateway.starts) == 1
 
