@@ -72,18 +72,34 @@ def with_gateway(
     ``execute`` False: nothing is settled, no run is touched. ``keeps_schedules``: what is due meanwhile is started.
     """
     log_to(options.data)
-    return asyncio.run(_heard(_with_gateway(options, work, execute, keeps_schedules)))
+    return _run(_with_gateway(options, work, execute, keeps_schedules))
 
 
-async def _heard(work: Coroutine[Any, Any, T]) -> T:
-    with _signals_wake(), _terminated_as_interrupted():
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Do it until it ends or Ctrl+C or SIGTERM comes, which ends it as a `KeyboardInterrupt` does.
+
+    A job that a script starts in the background ignores Ctrl+C, and goes on doing so; SIGTERM ends it all the same.
+    """
+    is_deaf = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    if is_deaf:  # asyncio hears it only where nobody has changed what Python does about it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return asyncio.run(_heard(work, is_deaf=is_deaf))
+
+
+async def _heard(work: Coroutine[Any, Any, T], *, is_deaf: bool) -> T:
+    with _signals_wake(), _terminated_as_interrupted(is_deaf=is_deaf):
         return await work
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Generator[None]:
-    """Let SIGTERM end a command as Ctrl+C does, which takes back what it asks and lets go of its runs."""
+def _terminated_as_interrupted(*, is_deaf: bool) -> Generator[None]:
+    """Let SIGTERM end a command as Ctrl+C does, which takes back what it asks and lets go of its runs.
+
+    ``is_deaf``: Ctrl+C itself is to do nothing.
+    """
     before = signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    if is_deaf:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
@@ -113,7 +129,7 @@ def _signals_wake() -> Generator[None]:
 def with_runtime(options: Options, work: Callable[[Runtime], Awaitable[T]]) -> T:
     """Do work beside the runs of the data folder, of which none is touched. Raises `GatewayError`."""
     log_to(options.data)
-    return asyncio.run(_heard(_with_runtime(options, work)))
+    return _run(_with_runtime(options, work))
 
 
 async def _with_runtime(options: Options, work: Callable[[Runtime], Awaitable[T]]) -> T:

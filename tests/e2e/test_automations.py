@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sqlite3
 import time
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.driver import Desk
+from tests.e2e.driver import LIMIT_S, Desk
 from tests.unit.engine.workshop import Repo
 
 
@@ -80,3 +81,15 @@ def test_what_is_due_is_started_while_somebody_watches(desk: Desk, repo: Path) -
         watching.communicate(timeout=30)
     found = desk("automations", "history", made["id"], "--json").json["history"]
     assert [(one["source"], one["state"], one["late"]) for one in found] == [("schedule", "completed", False)]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are of other systems")
+def test_a_watcher_that_a_script_started_in_the_background_can_be_ended(desk: Desk) -> None:
+    background = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # as a shell does it for a job
+    watching = desk.spawn([*background, *desk.words("automations", "watch")])
+    assert watching.stdout is not None
+    assert watching.stdout.readline().startswith(b"Starting what is due.")
+    watching.send_signal(signal.SIGINT)
+    watching.send_signal(signal.SIGTERM)
+    assert watching.wait(LIMIT_S) == 130
+    watching.communicate()
