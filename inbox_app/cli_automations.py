@@ -192,13 +192,16 @@ def watch(model: str | None, data: Path | None) -> int:
             complain("another process works with this data folder, and starts what is due if it is a window")
             return REFUSED
         say(["Starting what is due. Stop with Ctrl+C."])
+        told: dict[str, str] = {}
         async for automation in gateway.automations.watch():
             found = {one.id: one for one in await gateway.automations.automations()}
             one = found.get(automation)
             if one is not None and one.last is not None:
                 last = one.last
-                said = _started(visible(one.label or one.name), last.state, last.status, last.session_id)
-                say(said)
+                (line,) = _started(visible(one.label or one.name), last.state, last.status, last.session_id)
+                if told.get(automation) != line:
+                    told[automation] = line
+                    say([line])
         return DONE
 
     return with_gateway(cli_options.given(data, as_json=False, model=model), work, keeps_schedules=True)

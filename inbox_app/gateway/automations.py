@@ -127,5 +127,5 @@ class AutomationGateway(Protocol):
         ...
 
     def watch(self) -> AsyncIterator[str]:
-        """The id of each automation of which something changed, from now on."""
+        """The id of each automation of which something changed, its last run for example, from now on."""
         ...

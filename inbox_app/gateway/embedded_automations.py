@@ -59,16 +59,21 @@ class EmbeddedAutomations:
 
     async def watch(self) -> AsyncGenerator[str]:
         loop = asyncio.get_running_loop()
-        changed: asyncio.Queue[str] = asyncio.Queue()
+        changed: asyncio.Queue[Change] = asyncio.Queue()
 
         def listener(change: Change) -> None:
-            if change.kind == "automation":
-                loop.call_soon_threadsafe(changed.put_nowait, change.run_id)
+            if change.kind in ("automation", "run"):
+                loop.call_soon_threadsafe(changed.put_nowait, change)
 
         stop = await self._call(self._subscribe(listener))
         try:
             while True:
-                yield await changed.get()
+                change = await changed.get()
+                automation = change.run_id
+                if change.kind == "run":
+                    automation = await self._call(self._runtime().automations.of_run(change.run_id))
+                if automation:
+                    yield automation
         finally:
             stop()
 

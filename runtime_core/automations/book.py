@@ -122,6 +122,11 @@ class Automations:
         await self._row(automation_id)
         return await self._journal.firings(automation_id, limit)
 
+    async def of_run(self, run_id: str) -> str:
+        """The automation whose last start this run is; "" if it is of none."""
+        latest = (await self._journal.latest_firings()).values()
+        return next((firing.automation_id for firing in latest if firing.session_id == run_id), "")
+
     async def add(self, root: Path, definition: Definition, *, who: str, enabled: bool = True) -> Listed:
         """Raises `RuntimeFault` VALIDATION_ERROR and `BundleError`."""
         bundle = await self._shelf.bundle(root)

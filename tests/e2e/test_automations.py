@@ -83,6 +83,20 @@ def test_what_is_due_is_started_while_somebody_watches(desk: Desk, repo: Path) -
     assert [(one["source"], one["state"], one["late"]) for one in found] == [("schedule", "completed", False)]
 
 
+def test_a_watcher_says_that_a_start_waits(desk: Desk, repo: Path) -> None:
+    added(desk, repo, "--tool", "ask", "--cron", "@daily", "--label", "Daily")
+    with closing(sqlite3.connect(desk.data / "runtime.db")) as db, db:
+        db.execute("UPDATE automation SET next_at = ?", (time.time() - 1,))
+    watching = desk.start("automations", "watch")
+    assert watching.stdout is not None
+    try:
+        lines = iter(watching.stdout.readline, b"")
+        assert next(line for line in lines if b"awaiting-input" in line).startswith(b"Daily: awaiting-input (dur_")
+    finally:
+        watching.send_signal(signal.SIGINT)
+        watching.communicate(timeout=30)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are of other systems")
 def test_a_watcher_that_a_script_started_in_the_background_can_be_ended(desk: Desk) -> None:
     background = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # as a shell does it for a job
