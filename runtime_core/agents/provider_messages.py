@@ -71,7 +71,7 @@ def request(turn: Turn, model: str, takes: Callable[[str], bool]) -> tuple[list[
     tools = [
         ToolDefinition(
             name=tool_name(one.name),
-            parameters_json_schema=dict(one.parameters),
+            parameters_json_schema={"type": "object", "properties": {}, **one.parameters},
             description=one.description,
             strict=False,
         )

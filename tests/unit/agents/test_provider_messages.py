@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from runtime_core.agents.provider_messages import reply, request, tool_name
-from runtime_core.agents.turns import File, Message, ToolCall, Turn
+from runtime_core.agents.turns import File, Message, ToolCall, ToolOffer, Turn
 from runtime_core.wire.json import JsonText, loads
 
 NAMES = st.sampled_from(["find", "store__parcels__set", "mail.send", "x" * 90, "größe"])
@@ -121,3 +121,15 @@ def test_an_empty_file_is_told_and_not_shown() -> None:
     (told,) = request(Turn("default", "", (asked,)), "test:model", lambda _: True)[0]
     (part,) = told.parts
     assert getattr(part, "content", None) == ["Look", 'File "a.png" (image/png): it is empty.']
+
+
+def test_a_tool_without_parameters_is_offered_as_providers_take_it() -> None:
+    offers = [ToolOffer("look", "Looks.", {}), ToolOffer("find", "Finds.", {"properties": {"id": {}}, "title": "F"})]
+    schemas = [
+        tool.parameters_json_schema
+        for tool in request(Turn("default", "", (), offers), "test:model", lambda _: True)[1].function_tools
+    ]
+    assert schemas == [
+        {"type": "object", "properties": {}},
+        {"type": "object", "properties": {"id": {}}, "title": "F"},
+    ]
