@@ -16,7 +16,7 @@ from inbox_app.gateway.chats import ChatCall, ChatEvent, ChatTurn, Choice, Note,
 
 Wire = Mapping[str, Any]
 
-_MARKS: Final = {"running": "·", "waiting": "?", "ok": "✓", "failed": "✗", "stopped": "✗"}
+_MARKS: Final = {"running": "·", "waiting": "?", "ok": "✓", "failed": "✗", "denied": "✗", "stopped": "✗"}
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ def _call_line(call: ChatCall) -> str:
     has_ended = call.ended_at is not None and call.state != "waiting"
     took = f"  {span_of(call.ended_at - call.started_at)}" if has_ended and call.ended_at is not None else ""
     error = f": {visible(call.error)}" if call.error else ""
-    waits = f"  waits as {call.run_id}" if call.run_id and is_parked(call.result) else ""
+    waits = f"  waits as {call.run_id}" if is_parked(call.result, call.run_id) else ""
     return f"{_MARKS[call.state]} {shown_name}{error}{waits}{took}"
 
 

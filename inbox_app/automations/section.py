@@ -23,6 +23,7 @@ from inbox_app.commands.automating import (
 from inbox_app.gateway.automations import Automation, AutomationRequest, Firing, When
 from inbox_app.gateway.base import Batch, GatewayError
 from inbox_app.list_section import ListSection
+from inbox_app.models.agent_names import names_in
 from inbox_app.section import Surroundings, Verb
 from inbox_app.widgets.dialogs import ConfirmDialog
 
@@ -116,11 +117,17 @@ class AutomationsSection(ListSection[AutomationsPane, AutomationPage, Automation
             return
         try:
             self._show_listed(await gateway.automations())
+            await self._read_names()
             await self._read_history(gateway)
         except GatewayError as error:
             if not self._table.rows:
                 raise
             self._page.show_refusal(error.message)
+
+    async def _read_names(self) -> None:
+        gateway = self._around.gateway()
+        if gateway is not None and gateway.catalog is not None:
+            self._table.show_names(names_in(await gateway.catalog.repositories()))
 
     def _show_listed(self, found: Sequence[Automation]) -> None:
         self._is_listed = True

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 
 from inbox_app.automations import words
 from inbox_app.gateway.automations import Automation, Firing
+from inbox_app.models.agent_names import AgentNames
 from inbox_app.models.row_table import RowTable
 from inbox_app.models.wording import age
 from inbox_app.state.edits import Changed, edits_between
@@ -21,6 +22,13 @@ class AutomationTable(RowTable[Automation]):
     def __init__(self, parent: QObject, clock: Callable[[], float] = time.time) -> None:
         super().__init__(parent)
         self._clock = clock
+        self._names = AgentNames()
+
+    def show_names(self, names: AgentNames) -> None:
+        """What the agents are called."""
+        if names != self._names:
+            self._names = names
+            self.apply([Changed(at, row) for at, row in enumerate(self._rows)])
 
     def put(self, automations: Sequence[Automation]) -> None:
         rows = sorted(automations, key=_order)
@@ -42,7 +50,7 @@ class AutomationTable(RowTable[Automation]):
             title=words.title(row),
             strong=row.enabled,
             when=words.due(row, self._clock()),
-            detail=f"{words.target(row)} · {words.schedule(row)}",
+            detail=f"{words.target(row, self._names)} · {words.schedule(row)}",
             word=word,
             word_role=word_role,
         )

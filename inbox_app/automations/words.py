@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 
 from inbox_app.gateway.automations import Automation, Firing
-from inbox_app.models.wording import first_line, moment, span
+from inbox_app.models.agent_names import AgentNames
+from inbox_app.models.wording import date_and_time, first_line, moment, span
 from inbox_app.theme.tokens import Role
 from inbox_app.widgets.hidden_text import reveal
 
@@ -29,11 +30,14 @@ def title(automation: Automation) -> str:
     return reveal(automation.tool or first_line(automation.prompt))
 
 
-def target(automation: Automation) -> str:
-    translate = QCoreApplication.translate
-    if automation.tool:
-        return translate("automations", "Tool {0}").format(reveal(automation.tool))
-    return translate("automations", "Agent {0}").format(reveal(automation.agent))
+def target(automation: Automation, names: AgentNames | None = None) -> str:
+    """What it starts, by the names that agents are shown under."""
+    translate, names = QCoreApplication.translate, names or AgentNames()
+    if not automation.tool:
+        return translate("automations", "Agent {0}").format(reveal(names.of(automation.repository, automation.agent)))
+    where = names.where(automation.repository)
+    tool = f"{automation.tool} · {where}" if where else automation.tool
+    return translate("automations", "Tool {0}").format(reveal(tool))
 
 
 def schedule(automation: Automation) -> str:
@@ -69,7 +73,7 @@ def day_and_time(at: float) -> str:
     when = QDateTime.fromMSecsSinceEpoch(int(at * 1000))
     locale = QLocale()
     day = locale.dayName(when.date().dayOfWeek(), QLocale.FormatType.ShortFormat)
-    return f"{day} {locale.toString(when, QLocale.FormatType.ShortFormat)}"
+    return f"{day} {date_and_time(at)}"
 
 
 def next_line(automation: Automation, now: float) -> str:

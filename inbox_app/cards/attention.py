@@ -73,7 +73,10 @@ class AttentionCard(Card):
 
     def problem(self) -> str:
         if self._list.picked_row is None:
-            return self.tr("Pick 1 to {count} to send").format(count=len(self._options) + 1)
+            count = len(self._options) + 1
+            if count == 2:
+                return self.tr("Pick 1 or 2 to send")
+            return self.tr("Pick 1 to {count} to send").format(count=count)
         if not self._takes_result:
             return ""
         if self._field.is_blank:

@@ -60,6 +60,8 @@ class ChoiceCard(Card):
         count = len(self._options)
         if count == 1:
             return self.tr("Pick 1 to send")
+        if count == 2:
+            return self.tr("Pick 1 or 2 to send")
         if count > KEYS:
             return self.tr("Pick one to send")
         return self.tr("Pick 1 to {count} to send").format(count=count)

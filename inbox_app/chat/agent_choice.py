@@ -67,8 +67,8 @@ class AgentChoice(QScrollArea):
     def _add_single(self, column: QVBoxLayout, page: QWidget, partner: Partner) -> None:
         words = self.tr("{0} of {1} answers. Write below.").format(partner.name, partner.repository.name)
         column.addWidget(MarkedLabel(words, self._theme, "body", "muted", page))
-        if partner.agent.description:
-            column.addWidget(MarkedLabel(partner.agent.description, self._theme, "body", parent=page))
+        if partner.about:
+            column.addWidget(MarkedLabel(partner.about, self._theme, "body", parent=page))
 
     def _options(self, page: QWidget, partners: Sequence[Partner], picked: int) -> QWidget:
         theme = self._theme
@@ -76,9 +76,8 @@ class AgentChoice(QScrollArea):
         options = OptionList(theme, self.tr("Agents"), page)
         rows: list[OptionRow] = []
         for partner in partners:
-            agent = partner.agent
             where = reveal(partner.repository.name) if several else ""
-            rows.append(OptionRow(theme, partner.name, sub=agent.description, remark=where, parent=options))
+            rows.append(OptionRow(theme, partner.name, sub=partner.about, remark=where, parent=options))
         options.set_rows(rows)
         options.set_picked(picked)
         options.setMaximumWidth(theme.px(COLUMN))

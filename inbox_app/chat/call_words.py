@@ -25,6 +25,8 @@ def state_of(call: ChatCall) -> State:
             return State("circle-pause", "waiting", translate("chat", "waiting"))
         case "failed":
             return State("triangle-alert", "failed", translate("chat", "failed"))
+        case "denied":
+            return State("ban", "refused", translate("chat", "denied"))
         case "stopped":
             return State("circle-stop", "expired", translate("chat", "stopped"))
         case "ok":

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from PySide6.QtCore import QMimeData, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from inbox_app.chat.files import FileError, picture, read_file, room_left, size_words
+from inbox_app.chat.files import FileError, picture, read_file, room_left, size_words, too_large
 from inbox_app.gateway.chats import ChatFile
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON_SEND, SPACE_1, SPACE_2, SPACE_3, SPACE_6
 from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.file_chip import FileChip
 from inbox_app.widgets.flow_box import FlowBox
+from inbox_app.widgets.hidden_text import count_hidden
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.surface import Hairline, Surface
 from inbox_app.widgets.text_area import TextArea
@@ -27,6 +28,8 @@ NUDGE_MS: Final = 50
 NUDGES: Final = (6, -5, 4, -3, 0)
 STOP_KEYS: Final = "Ctrl+."
 SEND_KEYS: Final = "Enter"
+MOST_PROBLEMS: Final = 3
+"""So many files that were not taken are named, each with its reason."""
 
 
 class Composer(Surface):
@@ -46,8 +49,8 @@ class Composer(Surface):
         super().__init__(theme, "card", parent)
         self._spawn = spawn
         self._files: list[ChatFile] = []
-        self._is_busy = False
-        self._barrier = self._remark = ""
+        self._is_busy = self._pressed_busy = False
+        self._barrier = self._remark = self._problem = ""
         self._pasted = 0
         self._nudges: list[int] = []
         self.setAcceptDrops(True)
@@ -63,7 +66,8 @@ class Composer(Surface):
         self._attach.setAccessibleName(self.tr("Attach files"))
         self._attach.setToolTip(self.tr("Attach files, {0} in all").format(size_words(room_left(()))))
         self._attach.clicked.connect(self.choose_files)
-        self._button = ActionButton(theme, self.tr("Send"), "outline", SEND_KEYS, self, height=BUTTON_SEND)
+        self._button = _SendButton(theme, self.tr("Send"), "outline", SEND_KEYS, self, height=BUTTON_SEND)
+        self._button.pressed.connect(self._on_press_began)
         self._button.clicked.connect(self._on_pressed)
         row = QHBoxLayout()
         row.setSpacing(theme.px(SPACE_2))
@@ -99,16 +103,19 @@ class Composer(Surface):
         return self._field.hasFocus()
 
     def set_text(self, text: str) -> None:
+        self._problem = ""
         self._field.set_text(text)
         self._field.to_end()
 
-    def set_files(self, files: Sequence[ChatFile]) -> None:
-        self._files = list(files)
+    def set_files(self, files: list[ChatFile]) -> None:
+        """Show the files of a conversation and work on this list from now on: what is still being read lands there."""
+        self._files = files
         self._show_files()
 
     def clear(self) -> None:
+        self._files.clear()
         self.set_text("")
-        self.set_files(())
+        self._show_files()
 
     def show_hint(self, text: str) -> None:
         """What the empty field says."""
@@ -124,8 +131,8 @@ class Composer(Surface):
 
     def show_problem(self, text: str) -> None:
         """Why something was not taken; it goes with the next letter."""
-        self._words.set_role("failed")
-        self._words.setText(text)
+        self._problem = text
+        self._show_words(nudged=False)
 
     def take_keys(self) -> None:
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -166,15 +173,23 @@ class Composer(Surface):
             self._show_files()
 
     async def _read(self, paths: Sequence[Path]) -> None:
+        files, problems = self._files, list[str]()
         for path in paths:
             try:
-                file = await asyncio.to_thread(read_file, path, room_left(self._files))
+                file = await asyncio.to_thread(read_file, path, room_left(files))
+                if len(file.data) > room_left(files):  # others were read meanwhile
+                    raise too_large(path.name)
             except FileError as error:
-                self.show_problem(str(error))
+                problems.append(str(error))
                 continue
-            if len(file.data) <= room_left(self._files):
-                self._files.append(file)
+            files.append(file)
+            if files is self._files:
                 self._show_files()
+        if len(problems) > MOST_PROBLEMS:
+            more = self.tr("{0} more were not taken.").format(f"{len(problems) - MOST_PROBLEMS:,}")
+            problems = [*problems[:MOST_PROBLEMS], more]
+        if problems:
+            self.show_problem("\n".join(problems))
 
     def _show_files(self) -> None:
         chips = [
@@ -211,11 +226,20 @@ class Composer(Surface):
             hint = self.tr("Enter sends, Shift+Enter breaks the line, files can be dropped here")
             words = self._barrier or self._remark or hint
         is_plain = self._is_busy or not (self._barrier or self._remark)
-        self._words.set_role("muted" if is_plain and not nudged else "due")
-        self._words.setText(words)
+        if hidden := count_hidden(self.text):
+            one = self.tr("1 hidden character, sent as typed.")
+            many = self.tr("{0} hidden characters, sent as typed.").format(f"{hidden:,}")
+            words, is_plain = f"{one if hidden == 1 else many} {words}", False
+        if self._problem and not nudged:
+            self._words.set_role("failed")
+            self._words.setText(self._problem)
+        else:
+            self._words.set_role("muted" if is_plain and not nudged else "due")
+            self._words.setText(words)
 
     @Slot()
     def _on_text_changed(self) -> None:
+        self._problem = ""
         self._show_state()
         self.typed.emit()
 
@@ -231,7 +255,14 @@ class Composer(Surface):
             self._nudge()
 
     @Slot()
+    def _on_press_began(self) -> None:
+        self._pressed_busy = self._is_busy
+
+    @Slot()
     def _on_pressed(self) -> None:
+        """What the button said when the press began is meant; if it says something else now, nothing is."""
+        if self._pressed_busy != self._is_busy:
+            return
         if self._is_busy:
             self.stopped.emit()
         else:
@@ -262,7 +293,17 @@ class Composer(Surface):
 
 
 def is_attachable(data: QMimeData) -> bool:
-    return data.hasImage() or any(url.isLocalFile() for url in data.urls())
+    """Files, or a picture that is not just how a text looks: cells of a table are copied as both."""
+    if any(url.isLocalFile() for url in data.urls()):
+        return True
+    return data.hasImage() and (data.hasUrls() or not data.text().strip())
+
+
+class _SendButton(ActionButton):
+    """The second click of two quick ones does nothing: the first has made another button of it."""
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        event.accept()
 
 
 class _Field(TextArea):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from PySide6.QtCore import QCoreApplication, QObject
 
 from inbox_app.gateway.chats import ChatSession
+from inbox_app.models.agent_names import AgentNames
 from inbox_app.models.row_table import RowTable
 from inbox_app.models.wording import age, first_line
 from inbox_app.state.edits import edits_between
@@ -20,9 +21,12 @@ translate = QCoreApplication.translate
 
 
 class ConversationTable(RowTable[ChatSession]):
-    def __init__(self, parent: QObject, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, parent: QObject, clock: Callable[[], float] = time.time, names: AgentNames | None = None
+    ) -> None:
         super().__init__(parent)
         self._clock = clock
+        self._names = names or AgentNames()
         self._asking: Set[str] = frozenset()
 
     def get(self, session_id: str) -> ChatSession | None:
@@ -46,6 +50,13 @@ class ConversationTable(RowTable[ChatSession]):
             if row.id in before ^ asking:
                 self.dataChanged.emit(self.index(at, 0), self.index(at, 0))
 
+    def show_names(self, names: AgentNames) -> None:
+        """What the agents are called."""
+        if names != self._names and self._rows:
+            self._names = names
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, 0))
+        self._names = names
+
     def row_id(self, row: ChatSession) -> str:
         return row.id
 
@@ -63,7 +74,7 @@ class ConversationTable(RowTable[ChatSession]):
             title=title_of(row),
             strong=False,
             when=age(row.updated_at, self._clock()),
-            detail=reveal(row.agent),
+            detail=reveal(self._names.of(row.repository, row.agent)),
             word=word,
             word_role=role,
         )

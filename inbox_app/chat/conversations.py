@@ -13,6 +13,7 @@ from inbox_app.chat.conversation_pane import ConversationPane
 from inbox_app.chat.conversation_table import ConversationTable
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.chats import ChatGateway, ChatSession
+from inbox_app.models.agent_names import AgentNames
 
 PAGE = 100
 
@@ -90,6 +91,10 @@ class Conversations(QObject):
     def show_asking(self, asking: Set[str]) -> None:
         """The conversations in which a person is asked something."""
         self._table.show_asking(asking)
+
+    def show_names(self, names: AgentNames) -> None:
+        """What the agents are called."""
+        self._table.show_names(names)
 
     def rename_current(self) -> None:
         row = self._sessions.get(self._pane.current_id or "")

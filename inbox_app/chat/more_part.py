@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from inbox_app.chat.part import Part
+from inbox_app.chat.turn_outline import MOST_ROWS
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import BUTTON_ROW
 from inbox_app.widgets.buttons import ActionButton
@@ -25,8 +26,14 @@ class MorePart(Part):
         row.addStretch(1)
 
     def show_count(self, count: int) -> None:
-        one, many = self.tr("Show 1 more call"), self.tr("Show %n more calls", "", count)
-        self._button.set_text(one if count == 1 else many)
+        """``count`` are left; so many at a time are shown that nothing stands still meanwhile."""
+        if count == 1:
+            words = self.tr("Show 1 more call")
+        elif count <= MOST_ROWS:
+            words = self.tr("Show {0} more calls").format(f"{count:,}")
+        else:
+            words = self.tr("Show {0} more of {1} calls").format(f"{MOST_ROWS:,}", f"{count:,}")
+        self._button.set_text(words)
 
     def enter(self) -> None:
         self._button.setFocus(Qt.FocusReason.TabFocusReason)

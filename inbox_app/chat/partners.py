@@ -30,6 +30,12 @@ class Partner:
     def name(self) -> str:
         return self.agent.display_name or self.agent.name
 
+    @property
+    def about(self) -> str:
+        """What it is for; "" if that says no more than its name."""
+        words = self.agent.description.strip()
+        return "" if words.rstrip(".").casefold() in (self.name.casefold(), self.agent.name.casefold()) else words
+
 
 class Partners(QObject):
     """``repositories`` is None until they were read; ``problem`` says why they could not be. ``changed``: others."""

@@ -24,6 +24,11 @@ class RunKnown:
         decisions = self.detail.decisions if self.detail is not None else ()
         return next((one for one in decisions if one.pause_id == pause_id), None)
 
+    @property
+    def was_refused(self) -> bool:
+        """Whether somebody said no."""
+        return self.detail is not None and any(one.outcome == "refused" for one in self.detail.decisions)
+
     def following(self, pause_id: str) -> Pause | None:
         """What the run asks now, if that is another question."""
         return next((self.asked[other] for other in self.open if other != pause_id), None)

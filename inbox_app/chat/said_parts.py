@@ -71,11 +71,15 @@ class LongProse(QWidget):
 
 
 class AskedPart(Part):
-    """What the person said, with the names of the files that went with it."""
+    """What the person said, with the names of the files that went with it.
 
-    def __init__(self, theme: Theme, log: TurnLog, now: float, parent: QWidget | None = None) -> None:
+    ``label``: what the option is called that was chosen by this message, "" if none was.
+    """
+
+    def __init__(self, theme: Theme, log: TurnLog, now: float, label: str = "", parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        said = LongProse(theme, self.tr("You said"), "text", self)
+        has_label = label not in ("", log.asked)
+        said = LongProse(theme, self.tr("You said"), "muted" if has_label else "text", self)
         said.show_text(log.asked)
         said.setVisible(bool(log.asked))
         head = QHBoxLayout()
@@ -88,6 +92,8 @@ class AskedPart(Part):
         column.setContentsMargins(theme.px(SPACE_4), theme.px(SPACE_2), theme.px(SPACE_4), theme.px(SPACE_3))
         column.setSpacing(theme.px(SPACE_1))
         column.addLayout(head)
+        if has_label:
+            column.addWidget(MarkedLabel(label, theme, "body", parent=self))
         column.addWidget(said)
         if log.files:
             files = FlowBox(theme, self)

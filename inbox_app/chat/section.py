@@ -23,6 +23,7 @@ from inbox_app.commands.repositories import RepositoryActs
 from inbox_app.gateway.base import Batch, GatewayError
 from inbox_app.gateway.catalog import Catalog
 from inbox_app.gateway.chats import ChatFile, ChatGateway
+from inbox_app.models.agent_names import names_in
 from inbox_app.section import Answering, Surroundings, Verb
 from inbox_app.widgets.dialogs import ConfirmDialog
 
@@ -40,6 +41,8 @@ class ChatSection(QObject):
             around.theme, around.window, self._catalog, around.spawn, around.memory, around.show_notice, self
         )
         self._talks: dict[str, Talk] = {}
+        self._new_files: list[ChatFile] = []
+        """What waits to be sent along with the first message of a new conversation."""
         self._ticks = 0
         self._runs = RunWatch(around.gateway, around.spawn, around.questions, self)
         sources = Sources(self._runs.of, around.drafts.get, around.outbox.get, Clocks(around.clock))
@@ -116,8 +119,7 @@ class ChatSection(QObject):
         """A new conversation; nothing is kept of it before something is said."""
         self._pane.table.select_none()
         if self._talk.session_id is not None or self._talk.logs:
-            before, self._talk = self._talk, self._begin()
-            self._talk.files = before.files if before.is_deleted else ()
+            self._talk = self._begin()
             self._show_talk()
         self._page.composer.take_keys()
 
@@ -151,7 +153,9 @@ class ChatSection(QObject):
         partner = self._partners.current
         repository = partner.repository.path if partner is not None else ""
         agent = partner.agent.name if partner is not None else "default"
-        return self._made(Talk(repository, agent, self._around.spawn, self._around.clock, self))
+        talk = self._made(Talk(repository, agent, self._around.spawn, self._around.clock, self))
+        talk.files = self._new_files
+        return talk
 
     def _made(self, talk: Talk) -> Talk:
         talk.changed.connect(self._on_turn_changed)
@@ -252,7 +256,6 @@ class ChatSection(QObject):
     @Slot()
     def _on_typed(self) -> None:
         self._around.memory.keep(self._draft_name(self._talk), self._page.composer.text)
-        self._talk.files = self._page.composer.files
 
     @Slot(str)
     def _on_began(self, session_id: str) -> None:
@@ -260,7 +263,10 @@ class ChatSection(QObject):
         if not isinstance(talk, Talk):
             return
         self._talks[session_id] = talk
-        if talk is self._talk:
+        if talk is not self._talk:
+            talk.files = []  # what waits is for the next conversation
+        else:
+            self._new_files = []
             self._around.memory.keep("chat.draft:new", "")
             self._on_typed()
             self._list.select(session_id)
@@ -287,11 +293,12 @@ class ChatSection(QObject):
         name = self._draft_name(talk)
         since = self._around.memory.recall(name)
         text = "\n".join(part for part in (asked.message, since) if part)
-        talk.files = [*asked.files, *talk.files]
+        talk.files[:0] = asked.files
         self._around.memory.keep(name, text)
         if talk is self._talk:
             self._page.transcript.drop_last()
             self._show_state()
+        if name == self._draft_name(self._talk):  # also of another new conversation
             self._page.composer.set_text(text)
             self._page.composer.set_files(talk.files)
             self._page.composer.show_problem(why)
@@ -352,9 +359,12 @@ class ChatSection(QObject):
         memory.keep(name, "")
         talk.is_deleted = True
         memory.keep(self._draft_name(talk), "\n".join(text for text in texts if text))
+        self._new_files[:0] = talk.files
+        talk.files = self._new_files
         if talk is self._talk:
             if texts[1]:
                 self._page.composer.set_text(memory.recall(self._draft_name(talk)))
+            self._page.composer.set_files(talk.files)
             self._show_state()
 
     @Slot(str)
@@ -395,7 +405,13 @@ class ChatSection(QObject):
         talk, partner = self._talk, self._partners.current
         if talk.session_id is None and not talk.is_running and partner is not None:
             talk.repository, talk.agent = partner.repository.path, partner.agent.name
+        self._list.show_names(names_in(self._partners.repositories or ()))
         self._show_state()
+
+    @Slot(int)
+    def _on_partner_chosen(self, number: int) -> None:
+        self._partners.pick(number)
+        self._page.composer.take_keys()
 
     @Slot()
     def _on_run_changed(self) -> None:
@@ -437,7 +453,7 @@ class ChatSection(QObject):
         page.composer.left_above.connect(self._on_left_above)
         page.transcript.left_below.connect(self._on_left_below)
         page.transcript.said.connect(self._on_chosen)
-        page.choice.chosen.connect(self._partners.pick)
+        page.choice.chosen.connect(self._on_partner_chosen)
         page.empty.followed.connect(self._on_link_followed)
         self._acts.changed.connect(self._partners.load)
         self._partners.changed.connect(self._on_partners_changed)

@@ -42,7 +42,7 @@ class Talk(QObject):
         self.session_id: str | None = None
         self.title = self.tr("New conversation")
         self.logs: list[TurnLog] = []
-        self.files: Sequence[ChatFile] = ()
+        self.files: list[ChatFile] = []
         """What waits to be sent along with the next message."""
         self.unsent: ChatRequest | None = None
         self.is_busy_elsewhere = self.is_deleted = False
@@ -97,7 +97,10 @@ class Talk(QObject):
                 if not self._together.isActive():
                     self._together.start()
         except asyncio.CancelledError:
-            log.finish("user_abort", at=self._clock())
+            if has_begun:
+                log.finish("user_abort", at=self._clock())
+            else:
+                self._refuse(asked, log, self.tr("Stopped before it was sent."))
         except GatewayError as error:
             if not has_begun:
                 self._refuse(asked, log, error.message)

@@ -34,6 +34,7 @@ class _Turn:
     log: TurnLog
     unfolded: Unfolded
     height: int
+    told: int = 0
     view: TurnView | None = None
 
 
@@ -57,7 +58,7 @@ class Transcript(QAbstractScrollArea):
         self._ready = True
         self._stuck = True
         self._anchor = (0, 0)
-        self._arranging = False
+        self._arranging = self._is_new_below = False
         self._stop: Part | None = None
         self._chain_due = False
         self._new_below = ActionButton(theme, "", "outline", parent=self, icon_name="arrow-down")
@@ -127,13 +128,14 @@ class Transcript(QAbstractScrollArea):
     def renew(self, log: TurnLog | None = None) -> None:
         """A turn changed (None: any of them may have)."""
         for at in range(len(self._turns) - 1, -1, -1):
-            if log is None or self._turns[at].log is log:
+            turn = self._turns[at]
+            if log is None or turn.log is log:
                 self._renew(at)
+                self._is_new_below |= log is not None and turn.told != turn.log.told
+                turn.told = turn.log.told
                 if log is not None:
                     break
         self._later()
-        if not self._stuck and log is not None:
-            self._offer_end()
 
     def set_ready(self, ready: bool) -> None:
         """Whether something can be said now."""
@@ -201,7 +203,8 @@ class Transcript(QAbstractScrollArea):
     def _ensure(self, at: int) -> TurnView:
         turn = self._turns[at]
         if turn.view is None:
-            view = turn.view = TurnView(self._theme, turn.log, turn.unfolded, self._sources, self.viewport())
+            before = self._turns[at - 1].log if at else None
+            view = turn.view = TurnView(self._theme, turn.log, before, turn.unfolded, self._sources, self.viewport())
             view.fitted.connect(self._later)
             view.reordered.connect(self._on_reordered)
             view.moved.connect(self._on_moved)
@@ -281,6 +284,9 @@ class Transcript(QAbstractScrollArea):
         bar.setValue(max(0, value))
         if self._stuck:
             self._new_below.hide()
+        elif self._is_new_below and bar.value() < bar.maximum() - SLACK:
+            self._offer_end()
+        self._is_new_below = False
 
     def _guess(self, log: TurnLog) -> int:
         """About how high a turn is that was never in sight."""
@@ -330,7 +336,8 @@ class Transcript(QAbstractScrollArea):
         if self._stop not in rows:
             self._stop = rows[-1] if rows else None
         for row in rows:
-            row.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+            if row.focusPolicy() != Qt.FocusPolicy.ClickFocus:
+                row.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         if self._stop is not None:
             self._set_stop(self._stop)
         stops = [stop for part in parts for stop in part.tab_stops() if stop.focusPolicy() != Qt.FocusPolicy.NoFocus]

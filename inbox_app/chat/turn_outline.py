@@ -12,7 +12,7 @@ from inbox_app.gateway.chats import CallState, ChatCall, Choice, Note, Shown
 from inbox_app.state.chats import TOP, Block, ItemBlock, TurnLog, Words
 
 MOST_ROWS: Final = 300
-"""Calls of one turn that are shown before somebody asks for all of them."""
+"""Calls of one turn that are shown at first, and that each wish for more adds."""
 
 
 @dataclass(slots=True)
@@ -21,7 +21,7 @@ class Unfolded:
 
     calls: set[str] = field(default_factory=set[str])
     thoughts: set[int] = field(default_factory=set[int])
-    everything: bool = False
+    rows: int = MOST_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def outline(
     ``kept``: ids of questions whose card is there; an answered one keeps it, others are summed up.
     """
     yield Item("asked", 0, Asked())
-    left = MOST_ROWS
+    left = unfolded.rows
     hidden = 0
     stack: list[tuple[Iterator[Block | Item], int]] = [(iter(tuple(log.branches[TOP])), 0)]
     while stack:
@@ -94,9 +94,11 @@ def outline(
             yield Item(f"w{block.key}", level, block)
         elif isinstance(block, ItemBlock):
             yield Item(f"i{block.key}", level, block.item)
-        elif left <= 0 and not unfolded.everything:
+        elif not show_internal and _is_hidden(log.calls[block.call_id]):
+            pass
+        elif left <= 0:
             hidden += 1
-        elif show_internal or not log.calls[block.call_id].internal:
+        else:
             left -= 1
             call = log.calls[block.call_id]
             known = run_of(call.run_id) if call.run_id is not None else None
@@ -114,18 +116,29 @@ def outline(
         yield Item("end", 0, End())
 
 
+def _is_hidden(call: ChatCall) -> bool:
+    """The agent's own business, as long as it goes well."""
+    return call.internal and call.state != "failed"
+
+
 def as_run(call: ChatCall, known: RunKnown | None) -> ChatCall:
     """A call with what became of its run, where the turn itself was only told that the run goes on."""
     run = known.detail.run if known is not None and known.detail is not None else None
-    told = isinstance(call.result, dict) and cast("dict[str, object]", call.result).get("durable") is True
-    if run is None or (call.state in ("ok", "failed") and not told):
+    result = cast("dict[str, object]", call.result if isinstance(call.result, dict) else {})
+    told = result.get("durable") is True and result.get("session_id") == call.run_id
+    if known is None or run is None:
+        return call
+    if call.state == "failed" and run.status == "completed" and known.was_refused:
+        return replace(call, state="denied")
+    if call.state in ("ok", "failed") and not told:
         return call
     if not run.finished:
         state: CallState = "running" if run.status == "running" else "waiting"
         return replace(call, state=state, result=None, ended_at=None)
     error = str((run.error or {}).get("message") or run.status) if run.status != "completed" else ""
     state = "ok" if run.status == "completed" else "failed" if run.status == "failed" else "stopped"
-    return replace(call, state=state, result=run.result, error=error, ended_at=run.finished_at)
+    label = call.done_label or call.label if state == "ok" else call.label
+    return replace(call, state=state, label=label, result=run.result, error=error, ended_at=run.finished_at)
 
 
 def _of_run(call: ChatCall, known: RunKnown, level: int, kept: Set[str]) -> Iterator[Item]:

@@ -21,6 +21,7 @@ from inbox_app.chat.run_watch import RunKnown
 from inbox_app.chat.said_parts import AskedPart, EndPart, NotePart, SaidPart, ThoughtPart
 from inbox_app.chat.shown_part import ShownPart
 from inbox_app.chat.turn_outline import (
+    MOST_ROWS,
     Answered,
     Asked,
     End,
@@ -32,7 +33,7 @@ from inbox_app.chat.turn_outline import (
     outline,
 )
 from inbox_app.gateway.chats import ChatCall, Choice, Note, Shown
-from inbox_app.state.chats import TOP, TurnLog, Words, chosen_by
+from inbox_app.state.chats import TOP, TurnLog, Words, chosen_by, chosen_labels
 from inbox_app.state.drafts import Draft
 from inbox_app.state.outbox import Sending
 from inbox_app.theme.theme import Theme
@@ -66,11 +67,19 @@ class TurnView(QWidget):
     run_wanted = Signal(str)
 
     def __init__(
-        self, theme: Theme, log: TurnLog, unfolded: Unfolded, sources: Sources, parent: QWidget | None = None
+        self,
+        theme: Theme,
+        log: TurnLog,
+        before: TurnLog | None,
+        unfolded: Unfolded,
+        sources: Sources,
+        parent: QWidget | None = None,
     ) -> None:
+        """``before``: the turn before this one."""
         super().__init__(parent)
         self._theme = theme
         self._log = log
+        self._label = chosen_labels(before, log.asked)
         self._unfolded = unfolded
         self._sources = sources
         self._parts: dict[str, Part] = {}
@@ -154,7 +163,7 @@ class TurnView(QWidget):
         theme, content = self._theme, item.content
         match content:
             case Asked():
-                part: Part = AskedPart(theme, self._log, self._sources.clocks.wall(), self)
+                part: Part = AskedPart(theme, self._log, self._sources.clocks.wall(), self._label, self)
             case Words(is_thought=True):
                 part = thought = ThoughtPart(theme, content.key, self)
                 thought.toggled.connect(self._on_thought_toggled)
@@ -265,7 +274,7 @@ class TurnView(QWidget):
 
     @Slot()
     def _on_more_wanted(self) -> None:
-        self._unfolded.everything = True
+        self._unfolded.rows += MOST_ROWS
         self._again()
 
     @Slot(int)

@@ -112,7 +112,9 @@ class ChatReader:
 
     def _put(self, call: ChatCall) -> ChatCall:
         running, completed = self._labels[call.id]
-        self._calls[call.id] = labelled = replace(call, label=completed if call.state == "ok" else running)
+        self._calls[call.id] = labelled = replace(
+            call, label=completed if call.state == "ok" else running, done_label=completed
+        )
         return labelled
 
 
@@ -169,7 +171,8 @@ def _finished(call: ChatCall, told: Wire) -> ChatCall:
     is_error = told.get("status") == "error"
     state = "failed" if is_error else "ok"
     result = _result(told.get("result"))
-    if not is_error and is_parked(result):
+    run_id = told.get("durable_session_id") or call.run_id
+    if not is_error and is_parked(result, run_id):
         state = "waiting"
     elif is_error:
         state = _STATES.get(_text(told.get("state")), "failed")
@@ -180,15 +183,15 @@ def _finished(call: ChatCall, told: Wire) -> ChatCall:
         result=result,
         error=_text(told.get("error")),
         ended_at=seconds(told.get("timestamp")),
-        run_id=told.get("durable_session_id") or call.run_id,
+        run_id=run_id,
     )
 
 
-def is_parked(result: Json) -> bool:
-    """Whether a result says that a durable run goes on or waits (contract 7.4)."""
+def is_parked(result: Json, run_id: str | None) -> bool:
+    """Whether a result says that the run which the call became goes on or waits (contract 7.4)."""
     match result:
-        case {"durable": True, "status": str(status), "session_id": str()}:
-            return status in _PARKED
+        case {"durable": True, "status": str(status), "session_id": str(named)}:
+            return status in _PARKED and named == run_id
         case _:
             return False
 

@@ -51,15 +51,17 @@ class Reasoning:
     call_id: str | None = None
 
 
-CallState: TypeAlias = Literal["running", "waiting", "ok", "failed", "stopped"]
+CallState: TypeAlias = Literal["running", "waiting", "ok", "failed", "denied", "stopped"]
+"""``denied``: a person did not allow it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatCall:
     """One call, as it is now: a tool, a specialist or a child of either. ``parent`` None: the model itself made it.
 
-    ``label``: what is shown instead of its name, for the state it is in. ``run_id``: the durable run that it became;
-    the questions of that run belong to this call. ``said``: what a specialist has said so far. Times are in seconds.
+    ``label``: what is shown instead of its name, for the state it is in; ``done_label``: once it is done. ``run_id``:
+    the durable run that it became; the questions of that run belong to this call. ``said``: what a specialist has said
+    so far. Times are in seconds.
     """
 
     id: str
@@ -68,6 +70,7 @@ class ChatCall:
     name: str
     state: CallState
     label: str = ""
+    done_label: str = ""
     parameters: Json = None
     result: Json = None
     error: str = ""

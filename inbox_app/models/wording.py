@@ -47,7 +47,15 @@ def moment(at: float, now: float | None = None) -> str:
     today = QDateTime.currentDateTime() if now is None else QDateTime.fromMSecsSinceEpoch(int(now * 1000))
     if when.date() == today.date():
         return clock(at)
-    return QLocale().toString(when, QLocale.FormatType.ShortFormat)
+    return date_and_time(at)
+
+
+def date_and_time(at: float) -> str:
+    """In the operator's own format; without one (``LANG`` unset) as ISO 8601 has it."""
+    when, locale = QDateTime.fromMSecsSinceEpoch(int(at * 1000)), QLocale()
+    if locale.language() == QLocale.Language.C:
+        return locale.toString(when, "yyyy-MM-dd HH:mm")
+    return locale.toString(when, QLocale.FormatType.ShortFormat)
 
 
 def first_line(text: str) -> str:

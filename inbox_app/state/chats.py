@@ -64,7 +64,7 @@ Block: TypeAlias = Words | CallBlock | ItemBlock
 
 
 class TurnLog:
-    """One turn. ``number`` counts from 1; ``end`` is "" while it goes on."""
+    """One turn. ``number`` counts from 1; ``end`` is "" while it goes on; ``told`` counts what was told of it."""
 
     def __init__(
         self,
@@ -80,6 +80,7 @@ class TurnLog:
         self.files = tuple(files)
         self.end = ""
         self.usage = Tokens()
+        self.told = 0
         self.calls: dict[str, ChatCall] = {}
         self.branches: dict[str, list[Block]] = {TOP: []}
         self._clock = clock
@@ -93,6 +94,7 @@ class TurnLog:
 
     def take(self, event: ChatEvent, *, live: bool = True) -> None:
         """``live``: it is being said now, so how long a thought takes can be told."""
+        self.told += 1
         match event:
             case Began():
                 pass
@@ -202,6 +204,16 @@ def chosen_by(choice: Choice, said: str) -> list[int] | None:
     parts = said.split(", ")
     found = [at for at in range(len(choice.options)) if set(value_text(choice, at).split(", ")) <= set(parts)]
     return found if found and answer_text(choice, found) == said else None
+
+
+def chosen_labels(before: TurnLog | None, said: str) -> str:
+    """What the options are called that a message stands for, if the turn before it gave a choice."""
+    asked = (block.item for block in before.branches[TOP] if isinstance(block, ItemBlock)) if before is not None else ()
+    for choice in (item for item in asked if isinstance(item, Choice)):
+        chosen = chosen_by(choice, said)
+        if chosen is not None:
+            return ", ".join(choice.options[at].label or value_text(choice, at) for at in chosen)
+    return ""
 
 
 def value_text(choice: Choice, at: int) -> str:

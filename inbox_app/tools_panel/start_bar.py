@@ -16,7 +16,7 @@ from inbox_app.widgets.empty_state import IconBox
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.surface import Hairline
 
-KEYS = "Ctrl+Return"
+KEYS = "Ctrl+Enter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class StartBar(QWidget):
         self.setFixedHeight(theme.px(DECISION_BAR))
         self._icon = IconBox(theme, self, ICON)
         self._text = MarkedLabel("", theme, "body", parent=self, lines=2)
-        keys = QKeySequence(KEYS).toString(QKeySequence.SequenceFormat.NativeText).replace("Return", "⏎")
+        keys = QKeySequence(KEYS).toString(QKeySequence.SequenceFormat.NativeText)
         self._button = ActionButton(theme, "", "filled", keys, self)
         self._button.clicked.connect(self.pressed)
         row = QHBoxLayout()

@@ -310,6 +310,13 @@ class Desk(QObject):
     def _answering(self) -> Answering | None:
         return self._pane if self._section is None else self._section.answering
 
+    @Slot()
+    def _on_section_changed(self) -> None:
+        pause = self._answering.pause if self._section is not None and self._answering is not None else None
+        if self._section is not None:
+            self._toast.look_at(pause.id if pause is not None else None)
+        self._refresh_actions()
+
     def _add_section(self, view: ViewName) -> None:
         if view in self._sections or view in ("inbox", "history"):
             return
@@ -328,7 +335,7 @@ class Desk(QObject):
             go_to_run=self._on_go_to_run,
             go_to_chat=self._go_to_chat,
             show_notice=self._window.show_notice,
-            changed=self._refresh_actions,
+            changed=self._on_section_changed,
             clock=self._clock,
         )
         section = self._sections[view] = make(view, around)
@@ -339,6 +346,7 @@ class Desk(QObject):
         """After a change of view: what its list has selected."""
         self._show_place()
         if self._section is not None:
+            self._on_section_changed()
             return
         current = self._window.list_pane.current_id
         if current is None:

@@ -118,7 +118,9 @@ class Schedule:
         if self.every:
             return f"Every {_interval_words(self.every)}"
         if self.at:
-            return f"Once, on {datetime.fromtimestamp(self._moment, self._zone):%Y-%m-%d at %H:%M}{zone}"
+            moment = datetime.fromtimestamp(self._moment, self._zone)
+            time_of_day = f"{moment:%H:%M:%S}" if moment.second else f"{moment:%H:%M}"
+            return f"Once, on {moment:%Y-%m-%d} at {time_of_day}{zone}"
         return "Only when it is started by hand"
 
     def to_wire(self) -> dict[str, Any]:

@@ -99,6 +99,17 @@ def test_what_is_due_next_comes_first_and_what_is_off_last(shown: Open) -> None:
     assert not it.button("Start now").isEnabled()
 
 
+def test_the_list_calls_agents_as_they_are_shown_and_names_one_of_several_repositories(
+    shown: Open, qtbot: QtBot
+) -> None:
+    it = shown(FakeAutomations(automation(agent="carrier", prompt="Go", tool="")))
+    gateway = it.scene.gateway
+    qtbot.waitUntil(lambda: "Agent Carrier" in it.rows[0])
+    assert gateway.catalog is not None
+    words = f"Agent Carrier · {repository().name} · "
+    qtbot.waitUntil(lambda: words in it.rows[0])
+
+
 def test_it_is_switched_and_started_from_its_page(shown: Open, qtbot: QtBot) -> None:
     it = shown()
     it.click("Switch off")

@@ -56,7 +56,7 @@ def test_a_card_sleeps_for_a_moment(bench: Bench) -> None:
     QTest.mouseClick(bench.pane.findChildren(OptionRow)[0], Qt.MouseButton.LeftButton)
     assert picked(bench) == [False, False]
     assert "Controls wake" in words(bench)
-    assert buttons(bench) == ["Pick 1 to 2 to send"]
+    assert buttons(bench) == ["Pick 1 or 2 to send"]
     bench.time += 0.6
     bench.qtbot.wait(120)
     assert not bench.pane.bar.is_awake

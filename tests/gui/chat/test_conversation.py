@@ -7,17 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, QUrl
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
-from inbox_app.chat import conversations, files, section
+from inbox_app.chat import conversations, files, more_part, section, transcript, turn_outline, turn_view
 from inbox_app.chat.call_part import CallPart
 from inbox_app.chat.choice_part import ChoicePart
-from inbox_app.chat.said_parts import ThoughtPart
+from inbox_app.chat.said_parts import AskedPart, ThoughtPart
 from inbox_app.gateway.base import GatewayError
-from inbox_app.gateway.catalog import Repository
+from inbox_app.gateway.catalog import AgentInfo, Repository
 from inbox_app.gateway.chats import (
     Began,
     ChatEvent,
@@ -36,9 +36,11 @@ from inbox_app.state.memory import Memory
 from inbox_app.widgets.data_table import DataTable
 from inbox_app.widgets.dialogs import ConfirmDialog
 from inbox_app.widgets.file_chip import FileChip
+from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.option_row import OptionRow
 from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.prose import Prose
+from inbox_app.widgets.row_delegate import LOOK_ROLE
 from tests.gui.chat.conftest import Chat, Open
 from tests.support.builders import NOW
 from tests.support.chat_scenes import call
@@ -565,3 +567,105 @@ def test_the_keyboard_stays_in_the_conversation_when_what_it_was_in_goes(chat: O
     it.wait(lambda: len(it.rows) == 2)
     it.scene.press(Qt.Key.Key_Down)
     assert it.focused() is it.row("2")
+
+
+class Repaints(QObject):
+    """Counts how often a widget is painted."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_the_field_names_whom_one_writes_to_and_takes_the_keyboard(chat: Open) -> None:
+    it = chat(repositories=[support_desk("default", "returns")])
+    assert it.field.placeholderText() == "Write to Default"
+    it.scene.window.list_pane.setFocus()
+    repaints = Repaints(it.field.viewport())
+    it.composer.show_hint("Write to nobody")
+    it.wait(lambda: repaints.count > 0)
+    row = next(one for one in it.scene.window.findChildren(OptionRow) if one.accessibleName() == "Returns")
+    it.qtbot.mouseClick(row, Qt.MouseButton.LeftButton)
+    assert it.field.placeholderText() == "Write to Returns"
+    assert it.composer.has_focus
+
+
+def test_an_agent_whose_description_is_its_name_is_named_once(chat: Open) -> None:
+    agents = [AgentInfo("bakery", "Bakery", "Bakery", "m:x"), AgentInfo("returns", "Returns", "Takes back.", "m:x")]
+    it = chat(repositories=[Repository("/bakery", "bakery", agents=agents)])
+    rows = [one for one in it.scene.window.findChildren(OptionRow) if one.isVisible()]
+    assert [(row.accessibleName(), row.accessibleDescription()) for row in rows] == [
+        ("Bakery", ""),
+        ("Returns", "Takes back."),
+    ]
+
+
+def test_the_list_says_who_answers_and_in_which_of_several_repositories(chat: Open) -> None:
+    it = chat(two())
+    it.wait(lambda: listed_now(it) == 2)
+    model = it.scene.window.list_pane.table.model()
+    assert model.index(0, 0).data(LOOK_ROLE).detail == "Default"
+    it.gateway.catalog = FakeCatalog(support_desk(), Repository("/bakery", "Bakery"))
+    section_of(it)._partners.load()
+    it.wait(lambda: model.index(0, 0).data(LOOK_ROLE).detail == "Default · support-desk")
+
+
+def test_while_the_agent_is_at_work_the_hint_says_so(chat: Open) -> None:
+    it = chat()
+    assert any(word.startswith("Enter sends") for word in it.words)
+    it.say("Work")
+    it.wait(lambda: any(word.startswith("The agent is at work") for word in it.words))
+    assert not any(word.startswith("Enter sends") for word in it.words)
+    it.chats.tell(Ended("model_stop"))
+    it.wait(lambda: any(word.startswith("Enter sends") for word in it.words))
+
+
+def test_an_internal_call_that_failed_is_everybodys_business(chat: Open) -> None:
+    bad = call("1", name="present", state="failed", error="No such widget", internal=True)
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", bad, call("2", internal=True)))))
+    it.open()
+    it.wait(lambda: [row.split(",")[0] for row in it.rows] == ["present"])
+
+
+def test_what_was_chosen_is_named_as_it_was_shown(chat: Open) -> None:
+    options = [ChoiceOption("k", "Kettle"), ChoiceOption("t", "Toaster")]
+    asked = turn(1, "Hi", Choice("q", "Which?", options))
+    it = chat(FakeChats(conversation(listed(1), asked, turn(2, "t"), turn(3, "t"))))
+    it.open()
+    labels: list[list[str]] = []
+    for part in it.transcript.findChildren(AskedPart):
+        labels.append([one.text() for one in part.findChildren(MarkedLabel)])
+    assert sorted(labels) == [[], [], ["Toaster"]]
+    assert it.said == ["Hi", "t", "t"]
+
+
+def test_of_very_many_calls_some_more_are_shown_at_a_time(chat: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn_outline, "MOST_ROWS", 10)
+    monkeypatch.setattr(turn_view, "MOST_ROWS", 10)
+    monkeypatch.setattr(more_part, "MOST_ROWS", 10)
+    calls = [call(str(number), internal=number >= 32) for number in range(40)]
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", *calls))))
+    monkeypatch.setattr(transcript, "Unfolded", lambda: turn_outline.Unfolded(rows=10))
+    it.open()
+    for shown, words in ((10, "Show 10 more of 22 calls"), (20, "Show 10 more of 12 calls"), (30, "Show 2 more calls")):
+        it.wait(lambda shown=shown: len(it.transcript.findChildren(CallPart)) == shown)
+        it.button(words).click()
+    it.wait(lambda: len(it.transcript.findChildren(CallPart)) == 32)
+
+
+def test_new_below_is_said_only_of_what_is_new_and_below(chat: Open) -> None:
+    it = chat()
+    it.say("Go")
+    it.chats.tell(Text("Words. " * 600))
+    it.wait(lambda: it.transcript.verticalScrollBar().maximum() > 0)
+    it.transcript._hold()
+    it.transcript.renew(it.transcript.logs[-1])  # as every second
+    it.transcript._arrange()
+    assert it.transcript._new_below.isHidden()
+    it.chats.tell(Text("More words. " * 100))
+    it.wait(it.transcript._new_below.isVisible)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
@@ -236,3 +238,39 @@ def test_what_is_being_answered_stays_where_it_is_while_the_agent_talks_on(chat:
     qtbot.waitUntil(lambda: it.button("New below").isVisible())
     qtbot.waitUntil(lambda: it.transcript.logs[-1].branches[""] != [])
     assert part.mapTo(it.transcript, part.rect().topLeft()).y() == before
+
+
+def test_an_answer_that_is_held_is_taken_back_in_its_card_or_elsewhere_not_twice(chat: Open, qtbot: QtBot) -> None:
+    it = start(chat, asked(), undo_seconds=60.0)
+    part = focus(it, qtbot)
+    it.scene.press("2")
+    qtbot.waitUntil(lambda: it.scene.desk.can_send)
+    it.enter(Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: any(text.startswith("Sending “Lyon”") for text in texts(part)))
+    assert it.scene.window.toast.isHidden()
+    it.composer.take_keys()
+    qtbot.waitUntil(it.scene.window.toast.isVisible)
+
+
+def test_a_call_that_somebody_did_not_allow_reads_as_denied(chat: Open) -> None:
+    made = call("1", name="refund", state="failed", error="Tool call denied by user", run_id=RUN)
+    gate = replace(run(id=RUN, tool="refund", status="completed"), finished_at=NOW)
+    details = [detail(gate, decisions=[decision(f"{RUN}.1", outcome="refused")])]
+    it = chat(
+        FakeChats(conversation(session(1), ChatTurn(1, "Go", NOW, items=[made], end="model_stop"))), details=details
+    )
+    it.open()
+    it.wait(lambda: [row.split(", ")[1] for row in it.rows] == ["denied"])
+
+
+def test_a_call_that_went_on_as_a_run_is_called_as_done_once_the_run_is(chat: Open) -> None:
+    told = {"durable": True, "status": "running", "session_id": RUN}
+    made = replace(
+        call("1", label="Shipping", state="waiting", seconds=None, run_id=RUN, result=told), done_label="Shipped"
+    )
+    details = [detail(replace(run(id=RUN, tool="ship", status="completed"), finished_at=NOW))]
+    it = chat(
+        FakeChats(conversation(session(1), ChatTurn(1, "Go", NOW, items=[made], end="model_stop"))), details=details
+    )
+    it.open()
+    it.wait(lambda: [row.split(", ")[:2] for row in it.rows] == [["Shipped", "done"]])

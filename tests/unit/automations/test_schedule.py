@@ -163,6 +163,7 @@ def test_an_unknown_time_zone_is_named(zone: str) -> None:
         (Schedule(every="1 h"), "Every hour"),
         (Schedule(every="90 minutes"), "Every 90 minutes"),
         (Schedule(at="2026-12-24T18:00", timezone=BERLIN), "Once, on 2026-12-24 at 18:00 (Europe/Berlin)"),
+        (Schedule(at="2026-12-24T18:00:09", timezone=BERLIN), "Once, on 2026-12-24 at 18:00:09 (Europe/Berlin)"),
         (BY_HAND, "Only when it is started by hand"),
     ],
 )
