@@ -23,6 +23,8 @@ from inbox_app.cli_session import (
     say_json,
     with_runtime,
 )
+from inbox_app.gateway.base import GatewayError
+from inbox_app.gateway.builds import is_production
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--environment", type=TEXT, default="", metavar="E", help="Where to (default: production).")
 @click.option("--agent-id", "agent", type=TEXT, default="", metavar="ID", help="The agent on the platform.")
 @click.option("--no-follow", is_flag=True, help="Do not wait for the build to end.")
-@click.option("--yes", is_flag=True, help="Do not ask before a deploy to production.")
+@click.option("--yes", is_flag=True, help="Deploy to production without asking.")
 @cli_options.user
 @cli_options.json
 @cli_options.data
@@ -111,18 +113,28 @@ def _deploy(options: Options, order: Order, *, follow: bool, is_sure: bool) -> i
             raise no_agent()
         return found
 
-    if not is_sure and not options.as_json and _is_asked():
+    if not is_sure:
         order = with_runtime(options, target)  # what is asked about is what is ordered, whatever is deployed meanwhile
-        if order.environment.casefold().startswith("prod"):
-            forget_typed()
-            if not click.confirm(_question(order)):
-                complain("nothing was deployed")
-                return REFUSED
+        if is_production(order.environment) and not _is_agreed(options, order):
+            complain("nothing was deployed")
+            return REFUSED
 
     async def work(runtime: Runtime, tell: Tell) -> Build:
         return await runtime.builds.deploy(order, who=options.identity or _me(), tell=tell, follow=follow)
 
     return _shown(options, work, is_order=True, is_followed=follow)
+
+
+def _is_agreed(options: Options, order: Order) -> bool:
+    """Raises `GatewayError` where nobody can be asked."""
+    if options.as_json or not _is_asked():
+        raise GatewayError(
+            "VALIDATION_ERROR",
+            f"A deploy to {order.environment} reaches production, and nobody can be asked about it here: nothing was "
+            "ordered. Give --yes if it is meant.",
+        )
+    forget_typed()
+    return click.confirm(_question(order))
 
 
 def _question(order: Order) -> str:
@@ -201,8 +213,8 @@ def _ending(build: Build, *, is_followed: bool) -> Iterator[str]:
         yield from (f"    {visible(text)}" for text in failure.lines)
         yield f"    → {visible(failure.advice)}"
     if build.kind == "local":
-        return
-    if build.state == "running" and not is_followed:
+        yield f"build {build.id}; show its log again with: {command_line('logs', build.id)}"
+    elif build.state == "running" and not is_followed:
         yield f"ordered; follow it with: {command_line('logs', build.remote or build.id, '--follow')}"
     elif build.state == "unknown":
         yield "It is not known how the build ended."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
@@ -81,6 +83,12 @@ class Deploy:
     agent: str
     branch: str
     environment: str
+
+
+def is_production(environment: str) -> bool:
+    """Whether one of the words of its name begins with prod, or is live: ``eu-production``, ``prod2``, ``Live EU``."""
+    words = re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", unicodedata.normalize("NFKC", environment))
+    return any(word.casefold().startswith("prod") or word.casefold() == "live" for word in words)
 
 
 class BuildGateway(Protocol):

@@ -10,8 +10,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from inbox_app.cards.arming import Arming, KeyWatch
-from inbox_app.gateway.builds import Deploy
-from inbox_app.repositories.words import is_production
+from inbox_app.gateway.builds import Deploy, is_production
 from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import SPACE_2, SPACE_3
 from inbox_app.widgets.buttons import ActionButton

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject
 
-from inbox_app.gateway.builds import Build
+from inbox_app.gateway.builds import Build, is_production
 from inbox_app.gateway.catalog import Repository
 from inbox_app.models.row_table import RowTable
 from inbox_app.models.wording import SHORT, age
@@ -70,7 +70,7 @@ class BuildTable(RowTable[Build]):
             detail=words.build_facts(row),
             word=word,
             word_role=word_role,
-            tag="PROD" if words.is_production(row.environment) else "",
+            tag="PROD" if is_production(row.environment) else "",
         )
 
     def spoken(self, row: Build) -> str:

@@ -21,10 +21,6 @@ _MARKS: dict[str, tuple[str, Role]] = {
 }
 
 
-def is_production(environment: str) -> bool:
-    return environment.strip().casefold().startswith("prod")
-
-
 def build_mark(build: Build) -> tuple[str, Role]:
     return _MARKS.get(build.state, _MARKS["unknown"])
 

@@ -71,9 +71,9 @@ class Builds:
         known = await asyncio.to_thread(agent_id, self._secrets, self._settings)
         return Order(
             order.repo,
-            order.agent or (last.agent if last is not None else "") or known,
-            order.branch or (last.branch if last is not None else "") or self._settings.branch,
-            order.environment or (last.environment if last is not None else "") or self._settings.environment,
+            order.agent.strip() or (last.agent if last is not None else "") or known,
+            order.branch.strip() or (last.branch if last is not None else "") or self._settings.branch,
+            order.environment.strip() or (last.environment if last is not None else "") or self._settings.environment,
         )
 
     async def reload(self, root: Path, *, who: str, tell: Tell) -> Build:

@@ -42,7 +42,7 @@ def test_a_deploy_shows_its_log_and_succeeds(desk: Desk, platform: PlatformServe
 def test_a_deploy_that_fails_says_why_and_what_to_do(desk: Desk, platform: PlatformServer) -> None:
     platform.ends = "failed"
     platform.coming = ["amodal/tools/a/handler.ts(3,1): error TS1005: ';' expected.", "npm error code ETARGET"]
-    done = desk("deploy")
+    done = desk("deploy", "--yes")
     assert done.code == 1
     assert "TypeScript (amodal/tools/a/handler.ts:3):" in done.out
     assert "Dependencies:" in done.out
@@ -58,7 +58,7 @@ def test_what_keeps_it_from_being_ordered(
 ) -> None:
     for name, value in change.items():
         monkeypatch.setenv(name, value)
-    refused = desk("deploy", "--json")
+    refused = desk("deploy", "--yes", "--json")
     assert (refused.code, refused.error["code"]) == (1, code)
     assert KEY not in refused.err
 
@@ -66,7 +66,7 @@ def test_what_keeps_it_from_being_ordered(
 def test_a_build_can_be_followed_later_also_by_its_variable(
     desk: Desk, platform: PlatformServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ordered = desk("deploy", "--no-follow")
+    ordered = desk("deploy", "--yes", "--no-follow")
     assert (ordered.code, "ordered; follow it with:" in ordered.out) == (0, True)
     platform.coming = ["one", "two"]
     monkeypatch.setenv("AMODAL_BUILD_ID", "bld_7")
@@ -77,7 +77,7 @@ def test_a_build_can_be_followed_later_also_by_its_variable(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are of other systems")
-@pytest.mark.parametrize("command", [("deploy",), ("logs", "bld_7", "--follow")])
+@pytest.mark.parametrize("command", [("deploy", "--yes"), ("logs", "bld_7", "--follow")])
 def test_an_interrupt_ends_the_following_and_says_how_to_go_on(
     desk: Desk, platform: PlatformServer, command: tuple[str, ...]
 ) -> None:

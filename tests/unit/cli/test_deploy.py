@@ -113,3 +113,26 @@ def test_no_is_no(platform: PlatformServer, tmp_path: Path) -> None:
     assert asked in done.output
     assert "nothing was deployed" in done.output
     assert platform.seen == []
+
+
+@pytest.mark.parametrize("environment", ["production", " Prod", "eu-production", "euProd", "live_eu", "PROD2"])
+def test_production_is_deployed_to_only_when_it_is_meant(
+    platform: PlatformServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: str
+) -> None:
+    where = ("--agent-id", "agent_1", "--environment", environment, "--data", tmp_path / "data")
+    unanswered = run("deploy", *where, "--json", answer="y\n")
+    assert isinstance(unanswered.exception, GatewayError)
+    assert "Give --yes" in unanswered.exception.message
+    assert "reaches production" not in unanswered.output
+    assert "nothing was deployed" in run("deploy", *where, answer="n\n").output
+    monkeypatch.setattr(cli_deploy, "_is_asked", lambda: False)
+    assert isinstance(run("deploy", *where, answer="y\n").exception, GatewayError)
+    assert platform.seen == []
+    run("deploy", *where, "--yes")
+    assert [one["environment"] for one in ordered(platform)] == [environment.strip()]
+
+
+@pytest.mark.parametrize("environment", ["staging", "delivery", "alive", "Olive"])
+def test_elsewhere_nobody_is_asked(platform: PlatformServer, tmp_path: Path, environment: str) -> None:
+    run("deploy", "--agent-id", "agent_1", "--environment", environment, "--data", tmp_path / "data", "--json")
+    assert [one["environment"] for one in ordered(platform)] == [environment]
