@@ -15,7 +15,14 @@ from runtime_core.repo.bundle import McpServer
 from runtime_core.repo.fields import Fields
 from runtime_core.repo.files import JsonFile, Key, read_json, validate
 from runtime_core.repo.position import show_key
-from runtime_core.repo.references import ENV, Known, literal_secrets, unset_names, warn_of_embedded_names
+from runtime_core.repo.references import (
+    ENV,
+    Known,
+    literal_secrets,
+    names_secret,
+    unset_names,
+    warn_of_embedded_names,
+)
 from runtime_core.repo.report import ENV_NOT_SET, INVALID, NOT_FOUND, READ_FAILED, PartReport, Report
 from runtime_core.repo.servers import McpEntry, server_of
 
@@ -160,7 +167,7 @@ def _filled(file: JsonFile, known: Known, report: Report, off: _Off) -> dict[str
 
     All other ``env:NAME`` values stay as they are: whoever needs one looks it up (contract 1.2). An unset name switches
     an optional block off (decision 31), but for the key of a model, and is an error anywhere else. A secret that stands
-    there as it is goes with its block, or alone.
+    there as it is goes with its block, or alone; one that would be shown is not looked up.
     """
     filled = cast("dict[str, Any]", _copied(file.value))
     for key, name in list(unset_names(file.value, known)):
@@ -195,11 +202,25 @@ def _filled(file: JsonFile, known: Known, report: Report, off: _Off) -> dict[str
         elif validate(model, file.part(block, cast("dict[str, Any]", holder)), part) is None:
             off[block] = (INVALID, part.failure or "")
             _remove(filled, block)
-    for key in _shown_names(filled):
+    for key in list(_shown_names(filled)):
         holder, value = _at(filled, key[:-1]), _at(filled, key)
-        if isinstance(value, str) and value.startswith(ENV):
-            holder[key[-1]] = os.environ.get(value.removeprefix(ENV), value)
+        name = value.removeprefix(ENV) if isinstance(value, str) and value.startswith(ENV) else None
+        if name is not None and names_secret(name):
+            _refuse_to_show(file, filled, key, name, report)
+        elif name is not None:
+            holder[key[-1]] = os.environ.get(name, value)
     return filled
+
+
+def _refuse_to_show(file: JsonFile, filled: dict[str, Any], key: Key, name: str, report: Report) -> None:
+    what = f"{name} is named as a secret, and {show_key(key)} is shown and stored as it is"
+    block = _optional_block(key)
+    if block is None:
+        remedy = "Write the text itself, or give the variable a name that is not that of a secret."
+        report.error(INVALID, file.name, f"{what}.", remedy, **file.place(key))
+    else:
+        remedy = f'Write the name itself, and the key beside it as "credentials": "env:{name}".'
+        _switch_off(file, filled, key, block, (INVALID, what, remedy), report)
 
 
 def _switch_off(

@@ -47,6 +47,11 @@ def unset_names(value: Any, known: Known, key: Key = ()) -> Iterator[tuple[Key, 
             yield place, text.removeprefix(ENV)
 
 
+def names_secret(name: str) -> bool:
+    """Whether the NAME of an ``env:NAME`` says that its value is a secret."""
+    return name.upper().endswith(("_KEY", "_PASS")) or _SECRET.search(_letters(name)) is not None
+
+
 def warn_of_embedded_names(file: JsonFile, value: Any, report: Report, key: Key = ()) -> None:
     """An ``env:NAME`` with something around it is never looked up."""
     for place, text in _texts(value, key):
@@ -68,10 +73,14 @@ def _holds_secret(key: Key, text: str) -> bool:
     if _IN_ADDRESS.search(text):
         return True
     name = next((part for part in reversed(key) if isinstance(part, str)), "")
-    plain = re.sub(r"[^a-z]", "", name.lower())
+    plain = _letters(name)
     if _NOT_SEARCHED.intersection(key):
         return False
     return _SECRET.search(plain) is not None or ("auth" in key[:-1] and plain in _SECRET_IN_AUTH)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
 
 
 def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:

@@ -10,6 +10,7 @@ import pytest
 
 from runtime_core.repo.bundle import BundleError
 from runtime_core.repo.loader import load_bundle
+from runtime_core.repo.report import INVALID
 from tests.unit.repo.building import Repository
 
 
@@ -87,6 +88,39 @@ def test_environment_values_are_filled_in(repository: Repository, monkeypatch: p
     monkeypatch.setenv("DESK_NAME", "from outside")
     repository.write("amodal.json", {"name": "env:DESK_NAME", "version": "1"})
     assert load_bundle(repository.root).name == "from outside"
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [("name", "ACME_API_KEY"), ("version", "MY_TOKEN"), ("description", "db_password"), ("basePrompt", "SSH_KEY")],
+)
+def test_what_is_shown_is_not_read_from_a_secret(
+    name: str, secret: str, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(secret, "sk-77-in-plain-sight")
+    repository.write("amodal.json", {"name": "x", "version": "1", name: f"env:{secret}"})
+    problem = repository.only_error()
+    assert (problem.code, problem.key) == (INVALID, name)
+    assert f"{secret} is named as a secret" in problem.message
+    assert "sk-77" not in f"{problem!r}"
+
+
+@pytest.mark.parametrize("name", ["provider", "model"])
+def test_a_model_that_is_named_by_a_secret_is_switched_off(
+    name: str, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACME_API_KEY", "sk-77-in-plain-sight")
+    monkeypatch.setenv("MODEL_NAME", "gpt-x")
+    good = {"provider": "openai", "model": "env:MODEL_NAME"}
+    bad = {**good, name: "env:ACME_API_KEY"}
+    repository.write(
+        "amodal.json", {"name": "x", "version": "1", "models": {"main": {**good, "fallback": bad}, "simple": bad}}
+    )
+    bundle = load_bundle(repository.root)
+    assert bundle.manifest["models"] == {"main": {"provider": "openai", "model": "gpt-x"}}
+    assert {problem.key for problem in bundle.problems} == {f"models.main.fallback.{name}", f"models.simple.{name}"}
+    assert '"credentials": "env:ACME_API_KEY"' in bundle.problems[0].remedy
+    assert "sk-77" not in repr(bundle)
 
 
 def test_an_unset_environment_name_is_an_error(repository: Repository) -> None:
