@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import mimetypes
 import re
+import stat
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
@@ -112,8 +113,11 @@ def attachments(files: Sequence[Path]) -> str | None:
 
 def attachment(file: Path) -> dict[str, str]:
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    path = file.expanduser()
     try:
-        content = file.expanduser().read_bytes()
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device may have no end
+            raise click.UsageError(f"--attach: {file} is no file. Save what it holds in one, and attach that")
+        content = path.read_bytes()
     except OSError as error:
         raise click.UsageError(f"--attach: {file} cannot be read: {error.strerror}") from error
     return {"filename": file.name, "mimeType": kind, "data": base64.b64encode(content).decode()}

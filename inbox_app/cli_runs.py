@@ -21,7 +21,16 @@ from inbox_app.cli_session import (
     say_json,
     with_gateway,
 )
-from inbox_app.cli_text import answers, indented, question_lines, run_lines, runs_table, visible, waiting_table
+from inbox_app.cli_text import (
+    CODE_CHANGED,
+    answers,
+    indented,
+    question_lines,
+    run_lines,
+    runs_table,
+    visible,
+    waiting_table,
+)
 from inbox_app.gateway.base import Answer, GatewayError, Outcome, Pause, PausePage, RunDetail, RunPage, Start
 from runtime_core.wire.json import dumps, pretty
 
@@ -42,7 +51,11 @@ def answer(options: Options, given: Answer, *, trust: bool) -> int:
     async def work(gateway: EmbeddedGateway) -> int:
         if trust:
             await trust_repository(gateway, (await gateway.run(given.run_id)).raw["run"]["repository"])
-        return await report_outcome(gateway, await gateway.answer(given), options)
+        is_changed = (await gateway.run(given.run_id)).run.code_changed
+        outcome = await gateway.answer(given)
+        if is_changed:
+            complain(f"{given.run_id}: {CODE_CHANGED}; it went on with the code that is there now.")
+        return await report_outcome(gateway, outcome, options)
 
     return with_gateway(options, work)
 

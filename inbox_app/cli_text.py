@@ -135,6 +135,9 @@ def value_word(value: Json) -> str:
     return shell([argument(value)])
 
 
+CODE_CHANGED: Final = "the repository holds other code now than when this was asked"
+
+
 def waiting_table(pauses: Sequence[Pause], now: float) -> str:
     """The waiting questions; pause ids only where a run has more than one, deadlines only if a question has one."""
     per_run: dict[str, int] = {}
@@ -156,6 +159,8 @@ def waiting_table(pauses: Sequence[Pause], now: float) -> str:
         question = visible(f"{pause.title}: {pause.question}" if pause.title else pause.question)
         if not pause.eligible:
             question = f"(not yours to answer: {visible(pause.reason)}) {question}"
+        elif pause.code_changed:
+            question = f"(code changed) {question}"
         elif pause.votes is not None:
             question = f"({pause.votes.given} of {pause.votes.needed} answers) {question}"
         rows.append(
@@ -209,6 +214,8 @@ def question_lines(pause: Pause) -> Iterator[str]:
     if pause.expires_at is not None:
         left = _left(pause.expires_at, time.time())
         yield f"  expires {moment(pause.expires_at)} ({left}): then {_at_expiry(pause.on_expire)}"
+    if pause.code_changed:
+        yield f"  {CODE_CHANGED}: show {pause.run_id} tells more"
     if not pause.eligible:
         yield f"  not yours to answer: {visible(pause.reason)}"
 

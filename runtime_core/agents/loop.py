@@ -263,7 +263,7 @@ def _loops(agent: Agent, calls: Sequence[ToolCall]) -> str:
 
 
 def _too_many_tokens(agent: Agent, tokens: int) -> str:
-    return f'The agent "{agent.name}" has used up the {max(tokens, 0):,} tokens that it may take.'
+    return f'The agent "{agent.name}" has used up the {tokens:,} tokens that it may take.'
 
 
 def _too_many_calls(agent: Agent, calls: int) -> str:

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, cast
 
 from runtime_core.agents.turns import Usage
-from runtime_core.chat.events import Event, error_of, event, given_to, label, parent_id, result_text, tool_id
+from runtime_core.chat.events import (
+    Event,
+    error_of,
+    event,
+    given_to,
+    label,
+    parent_id,
+    result_text,
+    tool_id,
+    without_secrets,
+)
 from runtime_core.chat.record import TurnRecord
 from runtime_core.engine.gate import Order
 from runtime_core.hosts.base import NoteKind
@@ -176,6 +186,7 @@ _OWN: Final = frozenset({"type", "tool_id", "at", "kind"})
 
 def start_event(call: ChatCall, bundle: Bundle | None) -> Event:
     given = given_to(call.kind, call.name, call.input)
+    shown = without_secrets(given)  # what a label says cannot be told apart later
     tool = bundle.tools.get(call.name) if bundle is not None and call.kind == "tool" else None
     return event(
         "tool_call_start",
@@ -186,8 +197,8 @@ def start_event(call: ChatCall, bundle: Bundle | None) -> Event:
         kind=call.kind,
         depth=call.slot.count("/"),
         parent_tool_id=parent_id(call.turn, call.slot),
-        running_label=label(tool.running_label, given) if tool is not None else None,
-        completed_label=label(tool.completed_label, given) if tool is not None else None,
+        running_label=label(tool.running_label, shown) if tool is not None else None,
+        completed_label=label(tool.completed_label, shown) if tool is not None else None,
         internal=True if call.name in INTERNAL else None,
     )
 

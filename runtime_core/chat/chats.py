@@ -23,7 +23,7 @@ from runtime_core.engine.quota import check_value
 from runtime_core.engine.talk import TalkRequest
 from runtime_core.journal.base import Journal
 from runtime_core.journal.chats import no_chat
-from runtime_core.repo.bundle import Agent, Bundle, BundleError
+from runtime_core.repo.bundle import Agent, Bundle, BundleError, no_agent
 from runtime_core.wire.chats import ChatCall, ChatRow
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonText, dumps, loads
@@ -228,13 +228,7 @@ class Chats:
         held = {"held": True} if is_asked(bundle, "preInput") else {}
         record.add("user", body_of(Message("user", request.message, files=files), **held))
         await record.flush()
-        tokens = request.max_session_tokens
-        said = Said(
-            request.message,
-            files,
-            before,
-            None if tokens is None else tokens - _taken(row.usage),
-        )
+        said = Said(request.message, files, before, request.max_session_tokens, _taken(row.usage))
         talk = TalkRequest(
             bundle=bundle,
             agent=agent,
@@ -281,10 +275,7 @@ def _check_same(row: ChatRow, root: str, agent: str | None) -> None:
 def _agent(bundle: Bundle, name: str) -> Agent:
     found = bundle.agents.get(name)
     if found is None:
-        names = ", ".join(sorted(bundle.agents)) or "none"
-        raise RuntimeFault(
-            "VALIDATION_ERROR", f'{bundle.root} has no agent "{name}". Its agents are: {names}.', key="agent"
-        )
+        raise RuntimeFault("VALIDATION_ERROR", no_agent(bundle, name), key="agent")
     return found
 
 

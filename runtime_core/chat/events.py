@@ -28,7 +28,7 @@ def event(kind: str, at: float | None = None, /, **fields: Any) -> Event:
 
 def redacted(told: Event) -> Event:
     """The event as it may leave the computer: parameters whose names look like secrets have no value (contract 7.2)."""
-    hidden = {name: _without(told[name]) for name in ("parameters", "params", "tool_args") if name in told}
+    hidden = {name: without_secrets(told[name]) for name in ("parameters", "params", "tool_args") if name in told}
     return {**told, **hidden}
 
 
@@ -42,16 +42,18 @@ def _without_parameters(message: Mapping[str, Any]) -> dict[str, Any]:
     if "toolCalls" not in message:
         return dict(message)
     calls = [
-        {**call, **{name: _without(call[name]) for name in ("parameters", "args")}} for call in message["toolCalls"]
+        {**call, **{name: without_secrets(call[name]) for name in ("parameters", "args")}}
+        for call in message["toolCalls"]
     ]
     return {**message, "toolCalls": calls}
 
 
-def _without(value: Any) -> Any:
+def without_secrets(value: Any) -> Any:
+    """Parameters as they may leave the computer."""
     if isinstance(value, dict):
         given = cast("dict[str, Any]", value)
-        return {name: _REDACTED if _SECRET.search(name) else _without(one) for name, one in given.items()}
-    return [_without(one) for one in cast("list[Any]", value)] if isinstance(value, list) else value
+        return {name: _REDACTED if _SECRET.search(name) else without_secrets(one) for name, one in given.items()}
+    return [without_secrets(one) for one in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def tool_id(turn: int, at: SlotPath) -> str:

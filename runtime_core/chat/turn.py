@@ -51,12 +51,14 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a person says, and what was said before. ``tokens``: how many the turn may take, None for any number."""
+    """What a person says, and what was said before. ``tokens``: how many the whole conversation may take, None for any
+    number; ``taken``: how many it has taken."""
 
     text: str
     files: Sequence[File]
     before: Sequence[Message]
     tokens: int | None = None
+    taken: int = 0
 
 
 class LiveTurn:
@@ -160,8 +162,12 @@ class LiveTurn:
         if lacking:
             names = ", ".join(file.filename for file in lacking)
             self._note("warning", message=f"The model cannot see these files; tools get them all the same: {names}.")
-        bounds = Bounds.of_chat(talk.agent, tokens=self._said.tokens, others=lambda: self._by_others.total_tokens)
+        bounds = Bounds.of_chat(talk.agent, tokens=self._said.tokens, others=self._taken_by_others)
         return await converse(talk.agent, seen, model, talk.tools, bounds, self)
+
+    def _taken_by_others(self) -> int:
+        """The tokens of the conversation that the model itself does not take in this turn."""
+        return self._said.taken + self._by_others.total_tokens
 
     async def _triggered(self, talk: Talk, found: Fired, messages: list[Message]) -> str:
         """Run the tool of a trigger, and put it into the conversation as if the model had called it; what is said of

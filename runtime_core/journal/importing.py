@@ -20,15 +20,22 @@ from runtime_core.journal.driver import Connection, DriverError, IntegrityError,
 from runtime_core.journal.formats import BLOB_COLUMNS
 from runtime_core.journal.parts import HELD, PARTS
 from runtime_core.journal.portable import FORMAT, lines_of, problem_of
+from runtime_core.journal.queries import UNHELD
 from runtime_core.journal.rows import keep
 from runtime_core.journal.schema import migrate
 from runtime_core.journal.sqlite import open_file
-from runtime_core.journal.transactions import KEPT_EVENTS
+from runtime_core.journal.transactions import KEPT_EVENTS, withdraw
 from runtime_core.wire.codes import RuntimeFault
 from runtime_core.wire.json import JsonError, JsonValue, loads
 from runtime_core.wire.stores import Partition, StoredDocument
 
 LINE_LIMIT: Final = 256 * 1024 * 1024
+_LEFT_ASKING: Final = (
+    f"SELECT id FROM main.durable_run WHERE id IN taken AND gate = 'confirm' AND {UNHELD} AND EXISTS "
+    "(SELECT 1 FROM main.durable_question AS question WHERE question.run_id = main.durable_run.id "
+    "AND question.outcome IS NULL)"
+)
+"""What turns of conversations ask where the file comes from: nobody waits here for the answer."""
 _LARGE: Final = frozenset(BLOB_COLUMNS)
 
 
@@ -216,6 +223,8 @@ def _take_in(db: Connection, name: str, known: int) -> Imported:
                 f"INSERT INTO main.{part.table}({columns}) SELECT {columns} FROM new.{part.table} "
                 f"WHERE {_OF_TAKEN.get(kind, 'run_id IN taken')} ORDER BY rowid"
             )
+        for (gate_id,) in db.execute(_LEFT_ASKING).fetchall():
+            withdraw(db, gate_id)
         taken = db.execute(
             "SELECT id, finished_at IS NULL FROM main.durable_run WHERE id IN taken ORDER BY id"
         ).fetchall()

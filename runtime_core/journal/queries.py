@@ -144,7 +144,7 @@ def pending(db: Connection, limit: int, cursor: str | None) -> Page[PauseRow]:
     return Page(items, total, cursor_of(items[-1].asked_at, items[-1].id) if len(rows) > limit else None)
 
 
-_UNHELD: Final = (
+UNHELD: Final = (
     "finished_at IS NULL AND NOT EXISTS "
     "(SELECT 1 FROM durable_run AS asking WHERE asking.id = durable_run.parent_session)"
 )
@@ -152,7 +152,7 @@ _UNHELD: Final = (
 
 
 def gates(db: Connection, parent: str | None) -> list[RunRow]:
-    whose = "parent_session = ?" if parent is not None else _UNHELD
+    whose = "parent_session = ?" if parent is not None else UNHELD
     given = () if parent is None else (parent,)
     rows = db.execute(f"SELECT {RUN} FROM durable_run WHERE {whose} AND gate IS NOT NULL ORDER BY id", given)
     return [to_run(db, row) for row in rows.fetchall()]

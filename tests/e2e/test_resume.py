@@ -33,7 +33,9 @@ def test_a_diverged_run_is_shown_with_its_ways_on_and_resumed_on_the_old_code(de
     assert refused.error["details"] == {"status": "awaiting-input"}
     _write(repo, "other")
     assert "the repository holds other code by now" in desk("show", session).out
+    assert "(code changed)" in desk("list").out
     stopped = desk("answer", session, "x")
+    assert "the repository holds other code now than when this was asked" in stopped.err
     assert stopped.code == 1
     assert 'callTool "first" is recorded, callTool "other" was attempted' in stopped.out
     shown = desk("show", session).out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -144,6 +145,15 @@ def test_secrets_do_not_leave_the_computer() -> None:
     sent = redacted(told)
     assert sent["parameters"] == {"apiKey": "[REDACTED]", "deep": [{"author": "[REDACTED]", "id": 1}]}
     assert told["parameters"]["apiKey"] == "s3"
+
+
+def test_labels_hold_no_secrets() -> None:
+    calls, spans, told, _ = followed()
+    tool = replace(TOOL, running_label="Using {{api_token}}", completed_label="Used {{api_token}} for {{id}}")
+    object.__setattr__(calls.bundle, "tools", {"look": tool})
+    spans.start("0", "tool", "look", dumps({"api_token": "s3", "id": 7}))
+    (begun,) = of_type(told, "tool_call_start")
+    assert (begun["running_label"], begun["completed_label"]) == ("Using [REDACTED]", "Used [REDACTED] for 7")
 
 
 @pytest.mark.parametrize("state", ["running", "waiting"])

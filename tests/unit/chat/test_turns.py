@@ -238,7 +238,7 @@ def test_a_model_may_stop_and_may_use_up_what_it_may_take(tmp_path: Path) -> Non
             assert (await talker.say("first", max_session_tokens=100))[-1]["reason"] == "model_stop"
             told = await talker.say("second", max_session_tokens=100)
             assert told[-1]["reason"] == "budget_exceeded"
-            assert of_type(told, "warning")
+            assert "has used up the 100 tokens" in of_type(told, "warning")[0]["message"]
 
     play(story())
 

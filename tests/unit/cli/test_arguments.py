@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 import pytest
 
-from inbox_app.cli_arguments import TEXT, WithNegativeNumbers, answer_value
+from inbox_app.cli_arguments import TEXT, WithNegativeNumbers, answer_value, attachment
 from runtime_core.wire.json import dumps
 
 
@@ -74,3 +75,12 @@ def test_files_that_hold_no_value(tmp_path: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(click.UsageError, match="VALUE is not"):
         answer_value(f"@{file}")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files")
+def test_what_may_have_no_end_is_not_attached(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for file in (pipe, Path("/dev/zero"), tmp_path):
+        with pytest.raises(click.UsageError, match="is no file"):
+            attachment(file)

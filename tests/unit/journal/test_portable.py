@@ -28,7 +28,7 @@ from runtime_core.journal.sqlite import SqliteJournal
 from runtime_core.wire.chats import ChatEntry
 from runtime_core.wire.codes import RuntimeFault
 from tests.fixtures.golden.make import tell_of_the_rest
-from tests.unit.journal.stories import answered, claimed, parked, play, run_row, step
+from tests.unit.journal.stories import answered, asking, claimed, parked, pause_row, play, run_row, step
 from tests.unit.journal.test_retention import GOLDEN, SHAPES, ended, in_shape, large, tidied
 
 
@@ -222,6 +222,30 @@ def test_a_run_that_was_being_executed_goes_on_where_it_arrives(tmp_path: Path) 
         return claim.epoch, await journal.runnable()
 
     assert play(tmp_path / "there", check) == (2, [])
+
+
+@pytest.mark.parametrize("parent", ["chat_1", "dur_b"])
+def test_what_a_turn_asks_elsewhere_is_withdrawn_where_it_arrives(tmp_path: Path, parent: str) -> None:
+    async def story(journal: SqliteJournal) -> None:
+        await journal.create_run(run_row("dur_b"))
+        await journal.create_run(run_row("dur_a", gate="confirm", parent_session=parent))
+        await journal.park(
+            await claimed(journal), "awaiting-input", pauses=[pause_row()], entries=[asking(pause_row())]
+        )
+
+    play(tmp_path, story)
+    taken = take(tmp_path / "there", file_of(tmp_path))
+
+    async def check(journal: SqliteJournal) -> tuple[Any, ...]:
+        run, (question,) = await journal.run("dur_a"), await journal.pauses("dur_a")
+        assert run is not None
+        return run.status, question.outcome, question.answered_by
+
+    is_withdrawn = parent == "chat_1"  # the model of a run goes on where the run does
+    assert ("dur_a" in taken.unfinished) is not is_withdrawn
+    here = play(tmp_path / "there", check)
+    assert here == (("cancelled", "cancelled", "runtime") if is_withdrawn else ("awaiting-input", None, None))
+    assert play(tmp_path, check)[0] == "awaiting-input"
 
 
 def test_only_what_is_named_and_an_unknown_name_is_refused(tmp_path: Path) -> None:
