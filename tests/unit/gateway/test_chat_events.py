@@ -56,12 +56,17 @@ def test_a_call_is_known_by_all_that_was_told_of_it() -> None:
     assert (ended.state, ended.label, ended.result, ended.ended_at) == ("ok", "Looked", [1], began.started_at)
 
 
+PARKED = '{"durable":true,"status":"running","session_id":"dur_1"}'
+
+
 @pytest.mark.parametrize(
     ("told", "state"),
     [
         ({"status": "error", "error": "no"}, "failed"),
         ({"status": "error", "error": "Stopped", "state": "cancelled"}, "stopped"),
-        ({"status": "success", "result": '{"durable":true,"status":"running","session_id":"dur_1"}'}, "waiting"),
+        ({"status": "success", "result": PARKED, "durable_session_id": "dur_1"}, "waiting"),
+        ({"status": "success", "result": PARKED, "durable_session_id": "dur_2"}, "ok"),
+        ({"status": "success", "result": PARKED}, "ok"),  # its handler says what only a run can
         ({"status": "success", "result": '{"durable":true,"status":"complete","session_id":"dur_1"}'}, "ok"),
         ({"status": "success", "result": "no json {"}, "ok"),
         ({"status": "success"}, "ok"),
