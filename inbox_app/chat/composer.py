@@ -147,7 +147,7 @@ class Composer(Surface):
 
     @Slot(list)
     def add_paths(self, paths: Sequence[str]) -> None:
-        self._spawn(self._read([Path(path) for path in paths]), "read attachments")
+        self._spawn(self._read([Path(path) for path in paths], self._files), "read attachments")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if is_attachable(event.mimeData()):
@@ -172,8 +172,9 @@ class Composer(Surface):
                 self.show_problem(str(error))
             self._show_files()
 
-    async def _read(self, paths: Sequence[Path]) -> None:
-        files, problems = self._files, list[str]()
+    async def _read(self, paths: Sequence[Path], files: list[ChatFile]) -> None:
+        """Read into the list of the conversation that was shown when they were attached."""
+        problems: list[str] = []
         for path in paths:
             try:
                 file = await asyncio.to_thread(read_file, path, room_left(files))
