@@ -206,6 +206,8 @@ class Automations:
                 "Another process works with this data folder, and only that one can have agents work. Start it there, "
                 "or close it and try again.",
             )
+        if self._executes():
+            await self._starter.settle()
         now = self._now()
         firing = await self._journal.start_automation(AutomationStart(row.id, "manual", now, now, run=ready.run))
         if firing is None:

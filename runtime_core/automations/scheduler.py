@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from runtime_core.automations.definition import definition_of
-from runtime_core.automations.starting import INTERRUPTED, Starter
+from runtime_core.automations.starting import Starter
 from runtime_core.journal.base import Journal
 from runtime_core.wire.automations import AutomationRow, AutomationStart
 from runtime_core.wire.codes import RuntimeFault
@@ -73,8 +73,7 @@ class Scheduler:
         Raises `RuntimeFault`, and an `ExceptionGroup` of what kept single automations from being started.
         """
         now = self._now()
-        if self._last is None:
-            await self.settle()
+        await self._starter.settle()
         if self._last is None or now < self._last:
             await self._plan_again(now)
             changed = True
@@ -103,12 +102,6 @@ class Scheduler:
         if faults:
             raise ExceptionGroup(f"{len(faults)} of {len(due)} that are due were not started", faults)
         self._next = await self._journal.next_automation()
-
-    async def settle(self) -> None:
-        """Note of what a dead process had begun, and nobody can tell the end of, that it is not known."""
-        for firing in await self._journal.open_firings():
-            if firing.status is None and not self._starter.is_going(firing.id):
-                await self._journal.end_automation(firing.id, "unknown", self._now(), INTERRUPTED)
 
     async def _plan_again(self, now: float) -> None:
         """The clock may have been ahead when the next times were found: they must not be waited for twice as long."""

@@ -69,6 +69,8 @@ class Starter:
         self._talk = talk
         self.kick = kick
         self._talks: dict[int, tuple[str, asyncio.Task[None]]] = {}
+        self._settling = asyncio.Lock()
+        self._is_settled = False
 
     async def ready(self, row: AutomationRow) -> Ready:
         """Look at the repository as it is now. If it cannot be used, that is the problem."""
@@ -99,9 +101,18 @@ class Starter:
             talk.add_done_callback(lambda _: self._talks.pop(firing.id, None))
         self.kick()
 
-    def is_going(self, firing_id: int) -> bool:
-        """Whether an agent works because of this start, in this process."""
-        return firing_id in self._talks
+    async def settle(self) -> None:
+        """Note of the turns of agents that a dead process had begun that nobody can tell how they ended.
+
+        Of the process that executes, before it starts the first one itself.
+        """
+        async with self._settling:
+            if self._is_settled:
+                return
+            for firing in await self._journal.open_firings():
+                if firing.status is None:
+                    await self._journal.end_automation(firing.id, "unknown", time.time(), INTERRUPTED)
+            self._is_settled = True
 
     async def note_ends(self) -> None:
         """Note how the starts ended whose durable runs have."""

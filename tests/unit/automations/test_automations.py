@@ -17,7 +17,7 @@ from runtime_core.automations.definition import Definition
 from runtime_core.automations.schedule import Schedule
 from runtime_core.journal.base import Answer
 from runtime_core.runtime import Change, Runtime
-from runtime_core.wire.automations import AutomationRow, Firing
+from runtime_core.wire.automations import AutomationRow, AutomationStart, Firing
 from runtime_core.wire.codes import RuntimeFault
 from tests.unit.engine.workshop import Repo, play
 
@@ -247,7 +247,7 @@ def test_a_file_that_went_just_before_its_time_starts_nothing(repo: Repo, tmp_pa
     [
         (tool("inline"), 'The tool "inline" is not durable'),
         (tool("missing"), 'There is no tool "missing" in .* Its durable tools are: ask, break, count.'),
-        (prompt("Look.", agent="nobody"), 'There is no agent "nobody" in .* Its agents are: default.'),
+        (prompt("Look.", agent="nobody"), 'has no agent "nobody". Its agents are: default.'),
         (prompt("  "), "It has no prompt."),
         (tool("count", input="{"), "The input is not JSON"),
         (tool("count", Schedule(at="2020-01-01T00:00")), "2020-01-01T00:00 has passed."),
@@ -370,6 +370,24 @@ def test_a_turn_that_is_cut_off_is_told_as_unknown_and_never_started_again(
             assert (after.session_id, after.state) == (session_id, "unknown"), after.error
             assert "The program ended meanwhile" in (after.error or "")
             assert await end_of(runtime, session_id) == "interrupted"
+
+    play(story())
+
+
+def test_what_a_dead_process_began_does_not_keep_a_command_from_starting_it(repo: Repo, tmp_path: Path) -> None:
+    model = repo.script({"text": "All is well."})
+
+    async def story() -> None:
+        async with running(repo, tmp_path / "data", keeps=False, model=model) as dying:
+            made = await dying.automations.add(repo.root, prompt("Go."), who=WHO)
+            noted = AutomationStart(made.row.id, "manual", time.time(), time.time())
+            await dying._journal.start_automation(noted)  # pyright: ignore[reportPrivateUsage]
+        async with running(repo, tmp_path / "data", keeps=False, model=model) as runtime:
+            started = await runtime.automations.start(made.row.id, who=WHO)
+            ended = await runtime.automations.finished(started)
+            assert ended.state == "completed", ended.error
+            states = [one.state for one in await runtime.automations.history(made.row.id)]
+            assert states == ["completed", "unknown"]
 
     play(story())
 
