@@ -21,14 +21,10 @@ _HERE: Final = re.compile(r"(localhost|127\.[0-9.]+|\[::1\])(:[0-9]+)?(/|$)", re
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``base`` has no slash at its end; ``is_open``: the key would go there without encryption, and not on loopback."""
+    """``base`` has no slash at its end."""
 
     base: str
     key: str = field(repr=False)
-
-    @property
-    def is_open(self) -> bool:
-        return self.base.startswith("http://") and not _HERE.match(self.base.removeprefix("http://"))
 
     def at(self, route: str, *parts: str) -> str:
         """The URL of a route, with more parts of its path, whatever characters are in them."""
@@ -51,7 +47,13 @@ def address(secrets: Secrets, settings: Platform) -> Address:
         )
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise _not_configured(f"The value of {KEY} cannot be a key: it has characters that no header may have.")
-    return Address(base_url(given), key)
+    base = base_url(given)
+    if base.startswith("http://") and not _HERE.match(base.removeprefix("http://")):
+        raise _not_configured(
+            f"The platform at {base} is asked for nothing: the key would go through the network in plain sight. Write "
+            f"https:// in {BASE}."
+        )
+    return Address(base, key)
 
 
 def base_url(given: str) -> str:

@@ -127,8 +127,6 @@ class Builds:
             build = _ended(replace(build, log=(line,)), state)
         await self._journal.save_build(build)
         tell(build)
-        if place.is_open:
-            tell(Line(f"The key was sent without encryption to {place.base}.", "warning"))
         if not begun.build_id:
             tell(build.log[0])
             return build
