@@ -11,6 +11,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from inbox_app.cards import bar_states
+from inbox_app.cards.arming import QUIET_SECONDS
 from inbox_app.cards.deadline import Deadline
 from inbox_app.cards.decision_bar import DecisionBar
 from inbox_app.chat.part import Part
@@ -76,6 +77,10 @@ class QuestionPart(Part):
         self._dwell.setSingleShot(True)
         self._dwell.setInterval(DWELL_MS)
         self._dwell.timeout.connect(self._on_dwelt)
+        self._freeing = QTimer(self)
+        self._freeing.setSingleShot(True)
+        self._freeing.setInterval(round(QUIET_SECONDS * 1000))
+        self._freeing.timeout.connect(self._on_typed_out)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._bar = DecisionBar(theme, self, clock=clocks.wall, steady_clock=clocks.steady, parent=self)
         self._column = QVBoxLayout(self)
@@ -138,8 +143,7 @@ class QuestionPart(Part):
 
     def leave(self) -> bool:
         """Out of a field to the frame; False if the keyboard is not in a field of it."""
-        focus = QApplication.focusWidget()
-        if focus is None or not is_field(focus) or not self.isAncestorOf(focus):
+        if not self._is_in_field:
             return False
         self.setFocus(Qt.FocusReason.OtherFocusReason)
         return True
@@ -282,11 +286,26 @@ class QuestionPart(Part):
 
     def _set_closed(self, closed: bool) -> None:
         self._closed = closed
-        if closed:
-            self.leave()
+        if closed and self._is_in_field:
+            self._freeing.start()  # the rest of what is being typed is no command
         if self._body is not None:
             self._body.set_closed(closed)
         self.update()
+
+    @property
+    def _is_in_field(self) -> bool:
+        focus = QApplication.focusWidget()
+        return focus is not None and is_field(focus) and self.isAncestorOf(focus)
+
+    @Slot()
+    def _on_typed_out(self) -> None:
+        """The keys are commands again when the typing has stopped."""
+        if self.is_answerable:
+            return
+        if self._bar.is_typed_into:
+            self._freeing.start()
+        else:
+            self.leave()
 
     def _bar_or_open(self, pause: Pause) -> None:
         if self._bar.sending is not None:

@@ -274,3 +274,27 @@ def test_a_call_that_went_on_as_a_run_is_called_as_done_once_the_run_is(chat: Op
     )
     it.open()
     it.wait(lambda: [row.split(", ")[:2] for row in it.rows] == [["Shipped", "done"]])
+
+
+def test_what_is_typed_into_a_card_that_closes_meanwhile_becomes_no_command_and_no_message(
+    chat: Open, qtbot: QtBot
+) -> None:
+    it = start(chat, asked(input_type="text", options=None))
+    part = focus(it, qtbot)
+    it.scene.press(Qt.Key.Key_Tab, Qt.Key.Key_Tab)
+    it.scene.press("Send the ")
+    it.gateway.details[RUN] = waiting(decisions=[decision(asked().id, value="x", by="local:tom")])
+    it.gateway.push(Batch(closed=[asked().id], outcomes={asked().id: "answered"}, total=0))
+    qtbot.waitUntil(lambda: any(text.startswith("Answered by local:tom") for text in texts(part)))
+    it.scene.press("map, soon")
+    it.enter(Qt.KeyboardModifier.ControlModifier)
+    it.enter()
+    where = it.focused()
+    assert where is not None
+    assert part.isAncestorOf(where)
+    assert it.composer.text == ""
+    assert it.chats.asked == []
+    assert it.gateway.answers == []
+    qtbot.waitUntil(lambda: it.focused() is part)
+    it.scene.press("m")
+    assert it.composer.has_focus
