@@ -219,12 +219,12 @@ async def converse(
 
 
 async def _reply(agent: Agent, turn: Turn, model: Model, bounds: Bounds, listener: Listener) -> Reply:
-    limited = asyncio.timeout(bounds.reply_s)
+    limited = None
     try:
-        async with limited:
+        async with limit(bounds.reply_s) as limited:
             return await model.reply(turn, listener.heard)
     except TimeoutError:
-        if not limited.expired():
+        if limited is None or not limited.expired():
             raise
         raise ModelError(
             "unavailable",

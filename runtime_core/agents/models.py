@@ -91,7 +91,7 @@ class Models:
         self._scripts.move_to_end(user)
         if len(self._scripts) > _KEPT_USERS:
             self._scripts.popitem(last=False)
-        models = [await self._model(spec, scripts) for spec in specs]
+        models = [await self._model(spec, scripts, has_next=spec is not specs[-1]) for spec in specs]
         return Fallback(models) if len(models) > 1 else next(iter(models), None)
 
     def named(self, manifest: Mapping[str, Any], root: Path, tier: Tier = "default") -> str:
@@ -106,9 +106,9 @@ class Models:
         """Close the connections that are kept open."""
         await self._lines.close()
 
-    async def _model(self, spec: ModelSpec, scripts: dict[str, ScriptedModel]) -> Model:
+    async def _model(self, spec: ModelSpec, scripts: dict[str, ScriptedModel], *, has_next: bool) -> Model:
         if spec.provider != SCRIPTED:
-            return ProviderModel(spec, self._lines, self._secret)
+            return ProviderModel(spec, self._lines, self._secret, has_next=has_next)
         if spec.model not in scripts:
             loaded = await asyncio.to_thread(load_script, Path(spec.model))
             scripts.setdefault(spec.model, loaded)  # somebody may have been faster

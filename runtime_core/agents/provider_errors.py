@@ -65,7 +65,7 @@ def told(error: Exception, spec: ModelSpec, key: str | None) -> ModelError:
 def _told(error: Exception, spec: ModelSpec) -> ModelError:
     if isinstance(error, ModelHTTPError):
         return _answered(error, spec)
-    if isinstance(error, ModelTimeoutError):
+    if isinstance(error, ModelTimeoutError | TimeoutError):
         return ModelError("unavailable", f"{spec} did not answer in time. Try again later.")
     if isinstance(error, ModelConnectionError):
         return ModelError("unavailable", f"{spec} cannot be reached: {_reason(error)}. {_check_way(spec)}")
@@ -115,7 +115,7 @@ _NO_KEY_SENT: Final = (
 
 
 def _store(name: str | None) -> str:
-    return f"Store it with: operator-inbox secret set {name}"
+    return f"Store it with: operator-inbox secret set {name}, or set {name} in the environment."
 
 
 def _check_way(spec: ModelSpec) -> str:

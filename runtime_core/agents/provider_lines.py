@@ -154,18 +154,31 @@ def _limits() -> httpx2.Timeout:
     return httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
 
 
-_open: ContextVar[list[httpx2.Response]] = ContextVar("_open")
+class _Way:
+    """The connections of one request, and how long its answer may take to begin."""
+
+    def __init__(self, begins_in_s: float | None) -> None:
+        self.responses: list[httpx2.Response] = []
+        self.patience = asyncio.timeout(begins_in_s)
+
+    def begins(self) -> None:
+        self.patience.reschedule(None)
+
+
+_way: ContextVar[_Way] = ContextVar("_way")
 
 
 @asynccontextmanager
-async def hanging_up() -> AsyncGenerator[None]:
-    """Close the connections that are opened inside: not every library does so when nobody listens any more."""
-    responses: list[httpx2.Response] = []
-    _open.set(responses)
+async def hanging_up(begins_in_s: float | None = None) -> AsyncGenerator[None]:
+    """Close the connections that are opened inside: not every library does so when nobody listens any more. Raises
+    `TimeoutError` if there is no byte of an answer within ``begins_in_s``, None for any time."""
+    way = _Way(begins_in_s)
+    _way.set(way)
     try:
-        yield
+        async with way.patience:
+            yield
     finally:
-        for response in responses:
+        for response in way.responses:
             await response.aclose()
 
 
@@ -174,10 +187,11 @@ async def _opened(response: httpx2.Response) -> None:
 
     from runtime_core.connections.counted import Counted, check_plain
 
-    _open.get([]).append(response)
+    way = _way.get()
+    way.responses.append(response)
     await check_plain(response)
     assert isinstance(response.stream, httpx2.AsyncByteStream)
-    response.stream = Counted(response.stream, _REPLY_LIMIT)
+    response.stream = Counted(response.stream, _REPLY_LIMIT, way.begins)
 
 
 async def _tidied(request: httpx2.Request) -> None:

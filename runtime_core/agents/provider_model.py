@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from runtime_core.agents.clock import left
 from runtime_core.agents.provider_lines import Lines
 from runtime_core.agents.providers import ModelSpec, address_of, bare, is_private_way
 from runtime_core.agents.turns import Heard, ModelError, ModelUnusable, Reply, Turn, unheard
@@ -23,13 +24,18 @@ RETRY_WAITS_S: Final = (0.5, 2.0)
 """How long it is waited before a request is sent once more, unless the provider says how long."""
 
 
-class ProviderModel:
-    """Implements `Model`. Its key is looked up for each request."""
+BEGINS_IN_S: Final = 30.0
+"""How long a model may take to begin its answer while another one waits to be asked in its place."""
 
-    def __init__(self, spec: ModelSpec, lines: Lines, secret: Secret) -> None:
+
+class ProviderModel:
+    """Implements `Model`. Its key is looked up for each request. ``has_next``: another one is asked if it is silent."""
+
+    def __init__(self, spec: ModelSpec, lines: Lines, secret: Secret, *, has_next: bool = False) -> None:
         self._spec = spec
         self._lines = lines
         self._secret = secret
+        self._has_next = has_next
 
     @property
     def provider(self) -> str:
@@ -55,7 +61,7 @@ class ProviderModel:
         while True:
             ear = Ear(heard)
             try:
-                response = await asking.send(ear, is_limited=is_limited)
+                response = await asking.send(ear, is_limited=is_limited, begins_in_s=self._begins_in_s())
                 break
             except Exception as error:  # noqa: BLE001 - the libraries let through whatever an answer breaks
                 failed = error
@@ -70,6 +76,9 @@ class ProviderModel:
         if not is_limited:
             self._lines.unlimited.add(self._spec)
         return await asyncio.to_thread(self._reply, response, turn, ear)
+
+    def _begins_in_s(self) -> float | None:
+        return min(BEGINS_IN_S, left() / 3) if self._has_next else None
 
     def _prepared(self, turn: Turn) -> tuple[str | None, Asking]:
         """The key, and what to send. Raises `ModelError`, and `OSError` or `ValueError` for what of the environment

@@ -38,14 +38,15 @@ class Asking:
     messages: Sequence[ModelMessage]
     parameters: ModelRequestParameters
 
-    async def send(self, ear: Ear, *, is_limited: bool) -> ModelResponse:
-        """Whoever stops listening closes the connection. Raises whatever the libraries raise."""
+    async def send(self, ear: Ear, *, is_limited: bool, begins_in_s: float | None = None) -> ModelResponse:
+        """Whoever stops listening closes the connection. Raises whatever the libraries raise, and `TimeoutError` if the
+        answer does not begin in time."""
         is_used_again = len(self.messages) > 1 or bool(self.parameters.function_tools)
         settings = ModelSettings(cache=is_used_again)
         if is_limited:
             settings["max_tokens"] = OUTPUT_TOKENS
         async with (
-            hanging_up(),
+            hanging_up(begins_in_s),
             model_request_stream(
                 self.client,
                 self.messages,

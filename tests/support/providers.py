@@ -56,7 +56,7 @@ class Seen:
 @dataclass(frozen=True)
 class Fault:
     """What is done instead of a reply: answer with ``status``; or say ``after`` events of the reply and then nothing
-    more until the other side has gone, cut the connection, or end as if that was all."""
+    more until the other side has gone, cut the connection, or end as if that was all. ``is_mute``: not even answer."""
 
     status: int = 0
     message: str = "out of order"
@@ -64,6 +64,7 @@ class Fault:
     body: bytes | None = None
     after: int = 0
     then: Literal["silence", "cut", "end"] = "silence"
+    is_mute: bool = False
 
 
 def prompts_of(repository: Path) -> Mapping[str, str]:
@@ -155,6 +156,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(404, {"error": {"message": f"there is no {path}"}})
             return
         fault = self.providers.faults.pop(0) if self.providers.faults else Fault()
+        if fault.is_mute:
+            self._wait_until_left()
+            return
         if fault.status:
             content = spoken.error(fault.status, fault.message) if fault.body is None else fault.body
             self._send(fault.status, content, fault.headers)
@@ -195,11 +199,15 @@ class _Handler(BaseHTTPRequestHandler):
                 break
             if number == fault.after:
                 if fault.then == "silence":
-                    self.rfile.read(1)  # ends when the other side closes its connection
-                    self.providers.left.set()
+                    self._wait_until_left()
                 self.close_connection = True
                 return
         self.wfile.write(b"0\r\n\r\n")
+
+    def _wait_until_left(self) -> None:
+        self.rfile.read(1)
+        self.providers.left.set()
+        self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
         pass

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import gzip
 import logging
+import math
 import os
 import socket
 import time
@@ -15,6 +16,7 @@ from typing import Any, Literal
 import pytest
 
 from runtime_core.agents import provider_lines
+from runtime_core.agents.clock import left, limit, standing_still
 from runtime_core.agents.fallback import Fallback
 from runtime_core.agents.turns import Heard, Model, ModelError, Reply, Turn, unheard
 from tests.support.providers import KEY, Fault, Providers, provider_server
@@ -244,6 +246,33 @@ def test_silence_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         error = failure(far.spec("anthropic"))
         assert len(far.seen) == 1
     assert (error.code, "did not answer in time" in error.message) == ("unavailable", True)
+
+
+def test_the_next_model_is_asked_while_there_is_time_if_one_is_silent() -> None:
+    async def twice(model: Model) -> list[str]:
+        first = await model.reply(a_turn())
+        async with limit(6):
+            second = await model.reply(a_turn())
+        return [first.text, second.text]
+
+    with provider_server([HELLO]) as far, provider_server([{"text": "I am here.", "repeat": True}]) as near:
+        far.faults += [Fault(), Fault(is_mute=True)]
+        first = {"provider": "openai", "model": "m", "baseUrl": far.base_url("openai"), "credentials": "env:A"}
+        main = {**first, "fallback": {**first, "baseUrl": near.base_url("openai")}}
+        assert with_model(None, twice, manifest={"models": {"main": main}}) == [HELLO["text"], "I am here."]
+        assert far.left.wait(10)
+
+
+def test_the_time_that_is_left_is_that_of_the_first_limit() -> None:
+    async def story() -> None:
+        assert left() == math.inf
+        async with limit(60), limit(None), limit(900):
+            assert 0 < left() <= 60
+            with standing_still():
+                assert left() == math.inf
+            assert 0 < left() <= 60
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize("protocol", ALL)
