@@ -34,7 +34,7 @@ from inbox_app.gateway.base import Answer, GatewayError, Pause
 from inbox_app.gateway.chats import ChatFile, ChatRequest
 
 if TYPE_CHECKING:
-    from inbox_app.cli_chat_text import Printer
+    from inbox_app.cli_chat_text import Printer, Told
     from inbox_app.gateway.embedded import EmbeddedGateway
 
 Wire = Mapping[str, Any]
@@ -249,12 +249,40 @@ class _Conversation:
 
     async def turn(self, message: str) -> int:
         from inbox_app.cli_chat_text import Printer, Told
-        from runtime_core.chat.events import redacted
 
         told = Told()
         request = replace(self._talk.request, message=message, session_id=self._session, files=self._files)
         self._files = ()
         printer = Printer() if self._prints else None
+        if self._talk.events:
+            await self._followed_to_its_end(request, told)
+        else:
+            await self._follow(request, told, printer)
+        if printer is not None:
+            printer.break_line()
+        elif self._options.as_json and not self._talk.events:
+            say_json(told.reply())
+        self._runs |= told.runs
+        waiting = [run_id for run_id in told.runs if await self._is_waiting(run_id, shows=printer is not None)]
+        if told.reason == "error":
+            return REFUSED
+        return PARKED if waiting else DONE
+
+    async def _followed_to_its_end(self, request: ChatRequest, told: Told) -> None:
+        """As `_follow`; an interrupt stops the turn, and how it ended is told all the same."""
+        following = asyncio.create_task(self._follow(request, told, None))
+        try:
+            await asyncio.shield(following)
+        except asyncio.CancelledError:
+            if told.session_id and not following.done():
+                await self._gateway.chats.stop(told.session_id)
+                await asyncio.wait([following])
+            following.cancel()
+            raise
+
+    async def _follow(self, request: ChatRequest, told: Told, printer: Printer | None) -> None:
+        from runtime_core.chat.events import redacted
+
         stream = self._gateway.chats.stream(request, context=self._talk.context, max_tokens=self._talk.max_tokens)
         async with aclosing(stream):
             async for event in stream:
@@ -267,15 +295,6 @@ class _Conversation:
                     printer.tell(event)
                 if event["type"] == "confirmation_required" and printer is not None:
                     await self._ask_now(event, printer)
-        if printer is not None:
-            printer.break_line()
-        elif self._options.as_json and not self._talk.events:
-            say_json(told.reply())
-        self._runs |= told.runs
-        waiting = [run_id for run_id in told.runs if await self._is_waiting(run_id, shows=printer is not None)]
-        if told.reason == "error":
-            return REFUSED
-        return PARKED if waiting else DONE
 
     def _begin(self, session: str) -> None:
         if self._session is not None:

@@ -128,7 +128,7 @@ def _item_lines(item: ChatEvent) -> Iterator[str]:
 
 
 def _call_line(call: ChatCall) -> str:
-    name = call.name if call.kind != "subagent" else _agent(call)
+    name = _agent(call) if call.kind == "subagent" or call.name == "call_subagent" else call.name
     shown_name = visible(call.label or name)
     has_ended = call.ended_at is not None and call.state != "waiting"
     took = f"  {span_of(call.ended_at - call.started_at)}" if has_ended and call.ended_at is not None else ""

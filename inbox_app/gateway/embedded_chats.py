@@ -86,10 +86,14 @@ class EmbeddedChats:
     async def delete(self, session_id: str) -> None:
         await self._call(self._delete(session_id))
 
+    async def stop(self, session_id: str) -> bool:
+        """Abort the turn that goes on in a conversation; its events come to their end. False if there is none."""
+        return await self._call(self._stopped(session_id))
+
     async def _stop(self, session_id: str, work: asyncio.Task[None]) -> None:
         """End a turn that nobody listens to any more, and wait until what was said is kept."""
         with suppress(GatewayError):
-            if not session_id or not await self._call(self._stopped(session_id)):
+            if not session_id or not await self.stop(session_id):
                 work.cancel()
         with suppress(GatewayError, asyncio.CancelledError):
             await work

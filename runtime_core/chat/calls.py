@@ -96,7 +96,7 @@ class TurnCalls:
     async def became(self, at: SlotPath, run_id: str) -> None:
         call = self._goes_on_as(at, run_id)
         await self.kept()
-        if call is not None:
+        if call is not None and call.state == "running":  # what waits for a person is told when it can be answered
             self._tell(update_event(call))
 
     async def kept(self) -> None:

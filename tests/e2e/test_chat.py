@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -289,3 +290,19 @@ class Terminal:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+def test_the_stream_of_a_turn_that_is_interrupted_ends(desk: Desk, sent: str) -> None:
+    process = desk.start("chat", SUPPORT, "Close account C-511", "--events")
+    assert process.stdout is not None
+    asked: Event = {"type": ""}
+    while asked["type"] != "confirmation_required":
+        asked = json.loads(process.stdout.readline())
+    process.send_signal(getattr(signal, sent))
+    rest = [json.loads(line) for line in process.stdout]
+    process.communicate(timeout=45)
+    assert process.returncode == 130
+    assert (rest[-1]["type"], rest[-1]["reason"]) == ("done", "user_abort")
+    assert [one["error"] for one in of_type(rest, "tool_call_result")] == ["Stopped"]
