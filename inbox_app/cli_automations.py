@@ -10,12 +10,24 @@ import click
 
 from inbox_app import cli_arguments, cli_options
 from inbox_app.cli_arguments import FOLDER, TEXT
-from inbox_app.cli_session import DONE, PARKED, REFUSED, Options, complain, say, say_json, with_gateway, with_runtime
+from inbox_app.cli_session import (
+    DONE,
+    PARKED,
+    REFUSED,
+    Options,
+    complain,
+    say,
+    say_json,
+    warn,
+    with_gateway,
+    with_runtime,
+)
 
 if TYPE_CHECKING:
     from inbox_app.gateway.embedded import EmbeddedGateway
     from runtime_core.automations.book import Listed
     from runtime_core.automations.definition import Definition
+    from runtime_core.repo.bundle import Bundle
     from runtime_core.runtime import Runtime
     from runtime_core.wire.automations import Firing
 
@@ -78,7 +90,11 @@ def add(path: Path, as_json: bool, data: Path | None, user: str | None, off: boo
     root = path.expanduser().absolute()
 
     async def work(runtime: Runtime) -> Listed:
-        return await runtime.automations.add(root, definition, who=_who(options), enabled=not off)
+        listed = await runtime.automations.add(root, definition, who=_who(options), enabled=not off)
+        misfit = _misfit((await runtime.catalog.look(root)).bundle, definition)
+        if misfit:
+            warn(f"The input does not fit: {misfit}. It is started with it all the same.", as_json=as_json)
+        return listed
 
     return _told(options, with_runtime(options, work))
 
@@ -230,6 +246,13 @@ def _definition(given: dict[str, Any]) -> Definition:
     return Definition(label, schedule, agent or "default", said, scope=scope)
 
 
+def _misfit(bundle: Bundle | None, definition: Definition) -> str | None:
+    from runtime_core.repo.params import check_params
+
+    tool = bundle.tools.get(definition.tool) if bundle is not None else None
+    return check_params(tool, definition.input) if tool is not None else None
+
+
 def _switch(options: Options, automation: str, *, is_on: bool) -> int:
     async def work(runtime: Runtime) -> Listed:
         return await runtime.automations.switch(automation, is_on=is_on, who=_who(options))
@@ -255,7 +278,7 @@ def _table(found: Sequence[Listed]) -> Iterator[str]:
     from inbox_app.cli_text import moment, table, visible
 
     if not found:
-        yield "There are no automations."
+        yield "There are none here. What a repository states is listed with: operator-inbox automations list PATH"
         return
     rows = [
         (

@@ -57,5 +57,5 @@ def remark_on(partner: Partner | None) -> str:
     """What to know before something is said; without a model the triggers of the repository still answer."""
     if partner is None or partner.agent.model:
         return ""
-    words = translate("chat", "{0} has no model. Set models.main in its amodal.json, or in the settings.")
+    words = translate("chat", "{0} has no model. Set models.main in amodal.json, or in the settings and start again.")
     return reveal(words.format(partner.name))

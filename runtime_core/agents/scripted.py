@@ -166,7 +166,7 @@ class ScriptedModel:
         unused = "; ".join(map(_describe, self._unused[:10])) or "none"
         more = f"; and {len(self._unused) - 10} more" if len(self._unused) > 10 else ""
         return (
-            f'{self._source} has no reply left for the agent "{agent}" to: {_short(text, 500)} '
+            f'{self._source} has no reply left for the agent "{agent}" to: {_short(text, 500)}. '
             f"Unused replies: {unused}{more}."
         )
 

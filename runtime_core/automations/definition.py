@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from runtime_core.automations.schedule import BY_HAND, Schedule, ScheduleError, schedule_of
-from runtime_core.repo.bundle import Automation, Bundle, Problem
+from runtime_core.repo.bundle import Automation, Bundle, Problem, no_agent
 from runtime_core.repo.report import INVALID
 from runtime_core.wire.json import JsonError, JsonText, dumps, loads
 
@@ -111,10 +111,7 @@ def problem_in(definition: Definition, bundle: Bundle) -> str:
     if not definition.prompt.strip():
         return "It has no prompt. Write what the agent is to do."
     if definition.agent not in bundle.agents:
-        return (
-            f'There is no agent "{definition.agent}" in {bundle.root}. '
-            f"Its agents are: {', '.join(sorted(bundle.agents)) or 'none'}."
-        )
+        return no_agent(bundle, definition.agent)
     return ""
 
 

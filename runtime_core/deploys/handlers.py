@@ -26,7 +26,9 @@ async def load_handlers(bundle: Bundle, hosts: Hosts) -> AsyncGenerator[tuple[st
     repo = HostRepo(bundle.root, bundle.revision, bundle.code)
     told: list[Problem] = []
     for tool in bundle.tools.values():
-        if tool.layout == "json":
+        if tool.layout == "code":  # was read with the repository, else it was no tool of it
+            yield tool.entry, None
+        else:
             problem = await _load_handler(hosts, repo, tool)
             if problem is None or problem not in told:
                 yield tool.entry, problem

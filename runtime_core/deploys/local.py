@@ -76,17 +76,20 @@ class LocalBuild:
         for file in bundle.packages:
             self._say("dependencies", f"{file}: its packages are used, or installed if they are not yet and trusted")
         hosts = self.workshop.hosts()
-        count = 0
+        guards, handlers, hooks = {hook.entry for hook in bundle.hooks}, 0, 0
         try:
             async for entry, problem in load_handlers(bundle, hosts):
                 if problem is None:
-                    count += 1
+                    hooks += entry in guards
+                    handlers += entry not in guards
                     self._say("handlers", f"{entry}: loads")
                 else:
                     self._problem("handlers", problem)
         finally:
             await hosts.close()
-        self._say("handlers", f"{_count(count, 'handler loads', 'handlers load')}")
+        loaded = [_count(handlers, "handler loads", "handlers load")]
+        loaded += [_count(hooks, "hook loads", "hooks load")] if guards else []
+        self._say("handlers", ", ".join(loaded))
 
     def _compare(self, now: Mapping[str, str], revision: str, previous: str) -> Changes:
         if self.before is None:

@@ -68,4 +68,4 @@ def problem_of_input(bundle: Bundle, of: Eval) -> str | None:
     problem = check_params(tool, dumps(of.input))
     if problem is None:
         return None
-    return f"The input of {of.tool} does not fit it: {problem} Give one that fits, or write examples into its schema."
+    return f"The input of {of.tool} does not fit it: {problem}. Give one that fits, or write examples into its schema."

@@ -49,6 +49,13 @@ class Problem:
         }
 
 
+def no_agent(bundle: Bundle, name: str) -> str:
+    """What to say where an agent is named that the repository does not have."""
+    known = ", ".join(sorted(bundle.agents))
+    others = f"Its agents are: {known}." if known else f"It has none: write its prompt in agents/{name}/AGENT.md."
+    return f'{bundle.root} has no agent "{name}". {others}'
+
+
 class BundleError(Exception):
     """A repository that cannot be used; ``problems`` holds all its errors and warnings, ``ignored`` what is no item."""
 

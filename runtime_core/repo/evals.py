@@ -20,7 +20,7 @@ ANSWER_KEYS: Final = frozenset({"value", "edits", "note"})
 EXPIRE: Final = "expire"
 """The answer that nobody gives."""
 _WORDS: Final = {"approve": "yes", "deny": "no"}
-_LEFT_OUT: Final = "It is left out."
+_CONSEQUENCE: Final = "It is not run, and has not passed."
 _SECTIONS: Final = (
     "Setup",
     "Query",
@@ -70,10 +70,10 @@ class _Section:
 
 
 def load_evals(root: Path, report: Report) -> Mapping[str, Eval]:
-    """The evals by name. One that is wrong is left out, with warnings that name file and line. Raises `OSError`."""
+    """The evals by name, without those that are wrong: warnings name their file and line. Raises `OSError`."""
     found: dict[str, Eval] = {}
     for name, file in eval_files(root, report).items():
-        part = PartReport(report, _LEFT_OUT)
+        part = PartReport(report, _CONSEQUENCE)
         text = read_text(root, file, part)
         read = _Reader(root, name, file, text, part).read() if text is not None else None
         if read is not None and not part.failed:
@@ -105,7 +105,8 @@ class _Reader:
         situations = tuple(self._situations())
         assertions = tuple(self._assertions())
         if not assertions and not situations:
-            self._wrong("The eval expects nothing, so it would always pass.", 'Add "## Assertions" with lines of - .')
+            remedy = 'Add "## Assertions" with lines such as "- contains: refund".'
+            self._wrong("The eval expects nothing, so it would always pass.", remedy)
         return Eval(
             name=self._name,
             title=self._title or self._name,

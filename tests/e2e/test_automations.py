@@ -83,6 +83,22 @@ def test_what_is_due_is_started_while_somebody_watches(desk: Desk, repo: Path) -
     assert [(one["source"], one["state"], one["late"]) for one in found] == [("schedule", "completed", False)]
 
 
+def test_an_input_that_does_not_fit_is_taken_with_a_warning(desk: Desk, repo: Path) -> None:
+    tool = repo / "amodal/tools/count/tool.json"
+    stated = json.loads(tool.read_text())
+    tool.write_text(json.dumps({**stated, "parameters": {"type": "object", "required": ["n"]}}))
+    made = desk("automations", "add", repo, "--tool", "count", "--every", "1h")
+    assert made.code == 0
+    assert "The input does not fit: " in made.err
+    assert "'n' is a required property" in made.err or '"n"' in made.err
+    fine = desk("automations", "add", repo, "--tool", "count", "--every", "1h", "--input", '{"n": 1}')
+    assert (fine.code, fine.err) == (0, "")
+
+
+def test_a_list_of_nothing_says_how_those_of_a_repository_are_listed(desk: Desk) -> None:
+    assert "operator-inbox automations list PATH" in desk("automations", "list").out
+
+
 def test_a_watcher_says_that_a_start_waits(desk: Desk, repo: Path) -> None:
     added(desk, repo, "--tool", "ask", "--cron", "@daily", "--label", "Daily")
     with closing(sqlite3.connect(desk.data / "runtime.db")) as db, db:

@@ -164,7 +164,7 @@ def test_what_keeps_automations_from_being_started_is_named(desk: Desk, tmp_path
     shown = desk("check", root)
     assert shown.code == 0
     assert 'automations/late.json: The minute "61"' in shown.out
-    assert 'automations/lost.json: There is no agent "nobody"' in shown.out
+    assert 'has no agent "nobody"' in shown.out
     assert "automations/mute.md: It has no prompt" in shown.out
     assert "fine.json" not in shown.out
     assert "off until somebody switches them on" in shown.out

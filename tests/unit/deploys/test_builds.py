@@ -45,12 +45,49 @@ def platform(monkeypatch: pytest.MonkeyPatch) -> Iterator[PlatformServer]:
         yield server
 
 
+GUARD = """
+def create_hook(config):
+    return Guard()
+
+
+class Guard:
+    def run(self, point, payload, ctx):
+        return {"action": "allow"}
+"""
+COUNT = """
+async def handle(ctx):
+    return {}
+
+
+base = {"name": "count", "description": "Count.", "parametersJsonSchema": {"type": "object"}}
+tool = {"id": "count", "exposure": {"kind": "open"}, "base": base, "handle": handle}
+"""
+
+
 async def reloaded(it: Bench, told: list[Line | Build] | None = None) -> Build:
     return await it.runtime.builds.reload(it.repo.root, who="ann", tell=(told if told is not None else []).append)
 
 
 def said(build: Build, stage: str) -> list[str]:
     return [line.text for line in build.log if line.stage == stage]
+
+
+def test_hooks_and_tools_in_code_are_told_beside_the_handlers(repo: Repo, tmp_path: Path) -> None:
+    repo.file("hooks/guard/hook.json", {"points": ["preToolUse"]})
+    repo.file("hooks/guard/hook.py", GUARD)
+    repo.file(
+        "amodal/tools/count/tool.py",
+        COUNT,
+    )
+
+    async def story() -> None:
+        async with bench(repo, tmp_path / "data") as it:
+            done = await reloaded(it)
+            told = said(done, "handlers")
+            assert "amodal/tools/count/tool.py: loads" in told
+            assert told[-1] == "3 handlers load, 1 hook loads", told
+
+    play(story())
 
 
 def test_a_reload_loads_everything_and_keeps_its_log(repo: Repo, tmp_path: Path) -> None:

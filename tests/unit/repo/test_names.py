@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from runtime_core.repo.bundle import Agent, Bundle, no_agent
 from runtime_core.repo.definitions import Description
 from runtime_core.repo.loader import load_bundle
 from tests.unit.repo.building import HANDLER, Repository
@@ -234,3 +238,10 @@ def test_a_store_tool_without_a_verb_is_named(repository: Repository) -> None:
     repository.store("parcels")
     repository.tool("ship", uses={"tools": ["store__parcels"]})
     assert "store__NAME__get" in repository.only_error().remedy
+
+
+def test_who_names_an_agent_that_is_not_there_is_told_which_there_are_or_how_one_is_made(tmp_path: Path) -> None:
+    alone = Bundle(tmp_path, "bench", "1", "r1", {}, {}, {})
+    assert no_agent(alone, "default").endswith("It has none: write its prompt in agents/default/AGENT.md.")
+    some = replace(alone, agents={"clerk": Agent("clerk", "", "", "")})
+    assert no_agent(some, "default").endswith('has no agent "default". Its agents are: clerk.')
