@@ -117,7 +117,7 @@ def test_where_no_repository_is_open_one_is_opened_from_the_page(chat: Open) -> 
 
 def test_without_a_model_it_says_so_and_what_triggers_know_is_still_said(chat: Open) -> None:
     it = chat(repositories=[support_desk(model="")])
-    says = "Default has no model. Set models.main in its amodal.json, or main in the settings and start again."
+    says = "Default has no model. Set models.main in amodal.json, or in the settings and start again."
     it.wait(lambda: says in it.words)
     it.say("/status p_77")
     it.chats.tell(Text("Late."), Ended("model_stop"))
