@@ -13,7 +13,6 @@ from tests.support.providers import KEY, Fault, prompts_of, provider_server
 
 SUPPORT = ROOT / "resources" / "samples" / "support-desk"
 SCRIPT = SUPPORT / "models" / "conversation.json"
-SAID = b"Review t-1042\nYes, send it\n"
 
 Event = dict[str, Any]
 
@@ -25,17 +24,46 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def talk(desk: Desk, *model: str) -> Sequence[Sequence[Event]]:
-    """The events of each turn of one conversation."""
-    ended = desk("chat", SUPPORT, "--events", *model, stdin=SAID)
-    assert ended.code in (0, 3), ended.out
-    turns: list[list[Event]] = []
-    for line in ended.out.splitlines():
-        event = json.loads(line)
-        if event["type"] == "init":
-            turns.append([])
-        turns[-1].append(event)
-    assert len(turns) == 2
+    """The events of each turn of one conversation: a review by two specialists, a question that is answered, a call
+    that is denied, one that a hook blocks, a trigger, and files for three specialists."""
+    said: list[str] = ["--scope", "whole"]  # its last conversation goes on
+    turns = [said_to(desk, "Review t-1042", *said, *model), said_to(desk, "Yes, send it", *said, *model)]
+    run = asked_in(turns[-1])["session_id"]
+    assert desk("answer", run, "lisbon", "--json").json["result"]["parcel"] == "LIS-7731"
+    turns.append(denied(desk, "Close account C-511", *said, *model))
+    turns += [said_to(desk, text, *said, *model) for text in ("Reply to her", "STATUS t-1049")]
+    pages = [desk.home / f"page-{number}.txt" for number in range(3)]
+    for page in pages:
+        page.write_text(f"{page.name}: paid")
+    turns.append(
+        said_to(desk, "Read these", *(word for page in pages for word in ("--attach", str(page))), *said, *model)
+    )
+    assert len({turn[0]["session_id"] for turn in turns}) == 1
     return turns
+
+
+def said_to(desk: Desk, *words: str) -> Sequence[Event]:
+    ended = desk("chat", SUPPORT, *words, "--events")
+    assert ended.code in (0, 3), (ended.out, ended.err)
+    return [json.loads(line) for line in ended.out.splitlines()]
+
+
+def asked_in(turn: Sequence[Event]) -> Event:
+    (waiting,) = (one for one in turn if "durable_session_id" in one and one["type"] == "tool_call_result")
+    return json.loads(waiting["result"])
+
+
+def denied(desk: Desk, *words: str) -> Sequence[Event]:
+    """A turn in which somebody says no when it asks."""
+    process = desk.start("chat", SUPPORT, *words, "--events")
+    assert process.stdout is not None
+    turn: list[Event] = []
+    for line in process.stdout:
+        turn.append(json.loads(line))
+        if turn[-1]["type"] == "confirmation_required":
+            assert desk("answer", turn[-1]["correlation_id"], "no").code == 0
+    process.communicate(timeout=45)
+    return turn
 
 
 def told(turn: Sequence[Event]) -> dict[str, Any]:
@@ -63,7 +91,13 @@ def test_a_conversation_goes_the_same_way_with_every_provider(
         far.thinking = "Let me see."
         spoken = talk(desk, "--model", far.spec(provider))
     assert [told(turn) for turn in spoken] == [told(turn) for turn in scripted]
-    assert len(far.seen) > 2
+    (review, _, close, reply, status, files) = map(told, spoken)
+    assert review["text"].endswith("Shall I send one?")
+    assert ("error", "Tool call denied by user.") in close["results"]
+    assert "may not promise a refund" in reply["results"][0][1]
+    assert (status["text"], status["usage"]["total_tokens"]) == ("t-1049 of Tom Weaver is open since 2026-11-30.", 0)
+    assert [name for name, _, _ in files["calls"]].count("call_subagent") == 3
+    assert len(far.seen) > 10
     assert {KEY in str(seen.headers) for seen in far.seen} == {True}
     written = [file for file in desk.data.rglob("*") if file.is_file()]
     assert written
