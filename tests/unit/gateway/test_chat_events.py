@@ -6,8 +6,21 @@ from typing import Any
 
 import pytest
 
+from inbox_app.cli_chat_text import turn_lines
 from inbox_app.gateway.chat_events import ChatReader, session_of, tokens, turn_of
-from inbox_app.gateway.chats import Began, ChatCall, ChatEvent, Choice, Ended, Note, Reasoning, Shown, Text, Tokens
+from inbox_app.gateway.chats import (
+    Began,
+    ChatCall,
+    ChatEvent,
+    ChatTurn,
+    Choice,
+    Ended,
+    Note,
+    Reasoning,
+    Shown,
+    Text,
+    Tokens,
+)
 
 AT = "2026-09-01T08:15:00.000Z"
 
@@ -147,3 +160,10 @@ def test_what_a_foreign_runtime_leaves_out_has_a_value() -> None:
     session = session_of({"id": "s1", "created_at": AT, "updated_at": "yesterday"})
     assert (session.agent, session.title, session.updated_at, session.usage) == ("default", "", 0.0, Tokens())
     assert tokens("many") == Tokens()
+
+
+def test_a_specialist_is_named_on_the_terminal_whoever_sent_it() -> None:
+    for kind in ("subagent", "tool"):
+        sent = call(start(tool_name="call_subagent", kind=kind, parameters={"agent": "tone-reviewer", "task": "look"}))
+        turn = ChatTurn(number=1, asked="go", at=0.0, files=(), items=(sent,), end="model_stop")
+        assert list(turn_lines(turn))[1].split() == ["·", "tone-reviewer"]
