@@ -24,12 +24,12 @@ class RowView(QTableView):
     """``opened``: Enter, or a click on the row that is current. ``current_moved``: another row is current.
 
     The head of the first group is not drawn among the rows: `top_head` tells what stands above them, and changes with
-    ``rows_moved`` and when it is scrolled.
+    ``rows_changed`` and when it is scrolled.
     """
 
     opened = Signal()
     current_moved = Signal()
-    rows_moved = Signal()
+    rows_changed = Signal()
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,6 +66,7 @@ class RowView(QTableView):
         table.rowsInserted.connect(self._on_rows_inserted)
         table.rowsRemoved.connect(self._on_rows_removed)
         table.modelReset.connect(self._on_model_reset)
+        table.dataChanged.connect(self.rows_changed)
         self._size_heads(0, table.rowCount() - 1)
 
     @property
@@ -189,7 +190,7 @@ class RowView(QTableView):
         if self._anchor is not None:
             at, y = self._anchor
             self._keep(at + (last - first + 1 if first <= at else 0), y)
-        self.rows_moved.emit()
+        self.rows_changed.emit()
 
     @Slot(QModelIndex, int, int)
     def _on_rows_removed(self, parent: QModelIndex, first: int, last: int) -> None:
@@ -197,7 +198,7 @@ class RowView(QTableView):
         if self._anchor is not None:
             at, y = self._anchor
             self._keep(at - (last - first + 1) if last < at else min(at, first), y)
-        self.rows_moved.emit()
+        self.rows_changed.emit()
 
     def _keep(self, row: int, y: int) -> None:
         """Scroll so that ``row`` is where it was, ``y`` pixels below the top of the view."""
@@ -210,7 +211,7 @@ class RowView(QTableView):
     @Slot()
     def _on_model_reset(self) -> None:
         self._size_heads(0, self.model().rowCount() - 1)
-        self.rows_moved.emit()
+        self.rows_changed.emit()
 
     @Slot()
     def _dress(self) -> None:

@@ -19,7 +19,7 @@ class TopHead(QWidget):
         self._theme = theme
         self._table = table
         self.setFixedHeight(theme.px(ROW_GROUP))
-        table.rows_moved.connect(self.update)
+        table.rows_changed.connect(self.update)
         table.verticalScrollBar().valueChanged.connect(self.update)
         theme.changed.connect(self.update)
 

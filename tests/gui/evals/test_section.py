@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QAbstractButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from inbox_app.evals.section import EvalsSection
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.evals import EvalCall, EvalRun
+from inbox_app.widgets.list_pane import ListPane
+from inbox_app.widgets.row_delegate import HeadLook
 from tests.gui.test_window import Scene, Start, start, texts
 from tests.support.drivers import controls
 from tests.support.fake_evals import BROKEN, DESK, HOLDS, NOT_JUDGED, FakeEvals, info, result, started
@@ -51,6 +53,21 @@ class Evals:
 
     def click(self, text: str) -> None:
         self.qtbot.mouseClick(self.button(text), Qt.MouseButton.LeftButton)
+
+
+class Drawn(QObject):
+    """What a list shows at its top, whenever that is drawn."""
+
+    def __init__(self, pane: ListPane) -> None:
+        super().__init__(pane)
+        self._table = pane.table
+        self.heads: list[HeadLook | None] = []
+        pane.top.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint:
+            self.heads.append(self._table.top_head())
+        return False
 
 
 Open = Callable[[FakeEvals], Evals]
@@ -120,6 +137,7 @@ def test_one_that_was_not_run_shows_what_it_expects(shown: Open) -> None:
 def test_a_run_is_followed_and_its_result_shown(shown: Open, qtbot: QtBot) -> None:
     it = shown(FakeEvals(info(last=result(1, passed=False, verdicts=(BROKEN,)))))
     it.until("was not called")
+    assert it.section.list_pane.table.top_head() == HeadLook("support-desk", "0 of 1 passed")
     it.click("Run")
     it.until("Starting")
     qtbot.waitUntil(lambda: it.fake.asked == [EvalRun(DESK, ["review"])])
@@ -127,9 +145,11 @@ def test_a_run_is_followed_and_its_result_shown(shown: Open, qtbot: QtBot) -> No
     it.fake.tell(started("review"))
     it.until("Running A review names its rule")
     it.until_row("A review names its rule", "Running")
+    drawn = Drawn(it.section.list_pane)
     it.fake.end("review", result(2))
     it.fake.tell(None)
     it.until_row("A review names its rule", "Passed")
+    qtbot.waitUntil(lambda: HeadLook("support-desk", "1 of 1 passed") in drawn.heads)
     it.until("the response contains it")
     qtbot.waitUntil(lambda: it.button("Run").isEnabled())
     assert not it.button("Stop").isEnabled()
