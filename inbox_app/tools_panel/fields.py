@@ -8,7 +8,6 @@ from typing import ClassVar, Final, Protocol
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from inbox_app.cards.json_field import JsonField
 from inbox_app.gateway import values
 from inbox_app.gateway.base import Json
 from inbox_app.gateway.schemas import Misfit
@@ -359,39 +358,6 @@ class FixedField(Field):
         self._label.set_role("text" if self._given else "muted")
         words = "{0}" if self._given else self.tr("not sent: {0}")
         self._label.show_text(words.format(values.compact(self.shape.fixed)))
-
-
-class JsonPart(Field):
-    """Whatever no other field can hold, as JSON."""
-
-    def __init__(self, theme: Theme, name: str, shape: Shape, parent: QWidget, *, keeps: bool = False) -> None:
-        super().__init__(theme, name, shape, parent, keeps=keeps)
-        self.is_block = True
-        self._json = JsonField(theme, self.tr("{0}, as JSON").format(name), lines=2, parent=self)
-        self._json.area.setPlaceholderText(self._hint() or self.tr("JSON; a text stands in double quotes"))
-        self._column.addWidget(self._json)
-        self.setFocusProxy(self._json)
-        self._json.changed.connect(self._on_changed)
-
-    @property
-    def is_given(self) -> bool:
-        return not self._json.is_blank
-
-    def text(self, lead: str = "") -> str:
-        try:
-            return json_text(self._json.value(), lead)
-        except values.BadJsonError:
-            return self._json.text()
-
-    def take(self, value: Json) -> bool:
-        self._json.set_text(json_text(value))
-        return True
-
-    def clear(self) -> None:
-        self._json.set_text("")
-
-    def problem(self) -> str:
-        return self._json.problem() if self.is_given else ""
 
 
 def json_text(value: Json, lead: str = "") -> str:

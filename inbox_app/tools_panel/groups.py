@@ -19,12 +19,12 @@ from inbox_app.tools_panel.fields import (
     ChoiceField,
     Field,
     FixedField,
-    JsonPart,
     NumberField,
     TextField,
     Wrong,
     YesNoField,
 )
+from inbox_app.tools_panel.json_part import JsonPart, LargePart
 from inbox_app.tools_panel.row import NamedRow, Row
 from inbox_app.tools_panel.shapes import Rules, Schema, Shape
 from inbox_app.widgets.buttons import ActionButton
@@ -59,7 +59,9 @@ class Making:
             return FixedField(self.theme, spoken, replace(shape, fixed=None), parent, keeps=keeps)
         if shape.kind in _SIMPLE:
             return _SIMPLE[shape.kind](self.theme, spoken, shape, parent, keeps=keeps)
-        if self.depth >= DEEPEST or len(shape.properties) > MOST_FIELDS:
+        if len(shape.properties) > MOST_FIELDS:
+            return LargePart(self.theme, spoken, replace(shape, kind="json"), parent, keeps=keeps)
+        if self.depth >= DEEPEST:
             return JsonPart(self.theme, spoken, replace(shape, kind="json"), parent, keeps=keeps)
         kinds: dict[str, type[Group]] = {"object": ObjectField, "list": ListField, "variants": VariantsField}
         return kinds[shape.kind](deeper, spoken, shape, parent, keeps=keeps)

@@ -16,6 +16,7 @@ from inbox_app.gateway import schemas, values
 from inbox_app.gateway.base import Json
 from inbox_app.theme.theme import Theme
 from inbox_app.tools_panel.form import SchemaForm
+from inbox_app.widgets.plain_label import PlainLabel
 from tests.support.drivers import controls
 
 DIGITS = 3544790567247868102
@@ -84,6 +85,18 @@ def type_into(form: SchemaForm, name: str, text: str) -> None:
 
 def problems(form: SchemaForm) -> dict[str, str]:
     return {wrong.spoken: wrong.problem for wrong in form.wrong()}
+
+
+def test_a_schema_too_large_for_a_form_says_so_and_begins_with_a_value(form: SchemaForm) -> None:
+    large: Json = {"type": "object", "properties": {f"f{at}": {"type": "string"} for at in range(1001)}}
+    form.show_schema(large)
+    assert form.value() == {}
+    assert form.wrong() == []
+    assert not form.shows_json
+    said = "1001 fields are too many for a form. Write them as JSON."
+    assert any(label.text() == said for label in form.findChildren(PlainLabel) if label.isVisible())
+    form.put_text(form.text())
+    assert not form.shows_json
 
 
 def test_what_is_not_filled_in_is_not_sent(form: SchemaForm) -> None:
