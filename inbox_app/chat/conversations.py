@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from inbox_app.chat.conversation_pane import ConversationPane
 from inbox_app.chat.conversation_table import ConversationTable
 from inbox_app.gateway.base import GatewayError
-from inbox_app.gateway.chats import ChatGateway, ChatSession
+from inbox_app.gateway.chats import ChatGateway, ChatPage, ChatSession
 from inbox_app.models.agent_names import AgentNames
 
 PAGE = 100
@@ -43,6 +43,7 @@ class Conversations(QObject):
         self._sessions: dict[str, ChatSession] = {}
         self._cursor: str | None = None
         self._total = 0
+        self._newest: tuple[int, ChatSession | None] = 0, None
         self._loaded = self._reading = self._again = False
         self._wanted = ""
         self._table = ConversationTable(self, clock)
@@ -72,6 +73,11 @@ class Conversations(QObject):
             self._pane.show_loading()
         self._reading = True
         self._spawn(self._read(None), "conversations")
+
+    def look(self) -> None:
+        """Read the list again if something was said elsewhere."""
+        if self._loaded and not self._reading:
+            self._spawn(self._look(), "look at conversations")
 
     @Slot()
     def fetch(self) -> None:
@@ -110,7 +116,7 @@ class Conversations(QObject):
     async def _read(self, cursor: str | None) -> None:
         chats = self._chats()
         try:
-            page = await chats.sessions(PAGE, cursor) if chats is not None else None
+            page = await self._page(chats, cursor) if chats is not None else None
         except GatewayError as error:
             if not self._loaded:
                 self._pane.show_problem(error.message)
@@ -123,12 +129,31 @@ class Conversations(QObject):
             return
         if cursor is None:
             self._sessions = {}
+            self._newest = page.total, next(iter(page.items), None)
         self._loaded = True
         self._sessions |= {row.id: row for row in page.items}
         self._cursor, self._total = page.next_cursor, page.total
         self._show()
         if self._again:
             self._again = False
+            self.load()
+
+    async def _page(self, chats: ChatGateway, cursor: str | None) -> ChatPage:
+        """The next page, or the first ones again: as many conversations as were listed."""
+        listed = len(self._sessions) if cursor is None else 0
+        page = await chats.sessions(PAGE, cursor)
+        while page.next_cursor is not None and len(page.items) < listed:
+            following = await chats.sessions(PAGE, page.next_cursor)
+            page = replace(following, items=[*page.items, *following.items])
+        return page
+
+    async def _look(self) -> None:
+        chats = self._chats()
+        try:
+            page = await chats.sessions(1) if chats is not None else None
+        except GatewayError:  # said when somebody wants to read them
+            return
+        if page is not None and (page.total, next(iter(page.items), None)) != self._newest:
             self.load()
 
     def _show(self) -> None:

@@ -29,7 +29,7 @@ from inbox_app.widgets.dialogs import ConfirmDialog
 
 TICK_MS: Final = 1000
 LOOK_AGAIN_TICKS: Final = 3
-"""A conversation that is at work elsewhere is read again after so many ticks."""
+"""What may have been said elsewhere is read again after so many ticks."""
 
 
 class ChatSection(QObject):
@@ -386,8 +386,9 @@ class ChatSection(QObject):
     @Slot()
     def _on_list_changed(self) -> None:
         talk = self._talk
-        if not talk.is_running and not talk.is_deleted and talk.session_id and not self._list.get(talk.session_id):
-            self._around.spawn(self._load(talk), "look whether it was deleted")
+        session = self._list.get(talk.session_id or "")
+        if talk.session_id and not talk.is_running and not talk.is_deleted and (not session or talk.is_news(session)):
+            self._around.spawn(self._load(talk), "read what was said elsewhere, or whether it was deleted")
         self._show_state()
 
     @Slot()
@@ -429,8 +430,10 @@ class ChatSection(QObject):
         self._ticks += 1
         if self._talk.is_running:
             self._page.transcript.renew(self._talk.logs[-1])
-        elif self._talk.is_busy_elsewhere and self._ticks % LOOK_AGAIN_TICKS == 0:
-            self._around.spawn(self._load(self._talk), "read again")
+        if self._ticks % LOOK_AGAIN_TICKS == 0:
+            self._list.look()
+            if self._talk.is_busy_elsewhere:
+                self._around.spawn(self._load(self._talk), "read again")
 
     @Slot()
     def _on_left_above(self) -> None:

@@ -10,7 +10,17 @@ from typing import Any, Final
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from inbox_app.gateway.base import GatewayError
-from inbox_app.gateway.chats import Began, ChatDetail, ChatFile, ChatGateway, ChatRequest, Ended, Note
+from inbox_app.gateway.chats import (
+    Began,
+    ChatDetail,
+    ChatFile,
+    ChatGateway,
+    ChatRequest,
+    ChatSession,
+    ChatTurn,
+    Ended,
+    Note,
+)
 from inbox_app.state.chats import TurnLog, stored
 
 TOGETHER_MS: Final = 33
@@ -45,6 +55,8 @@ class Talk(QObject):
         self.files: list[ChatFile] = []
         """What waits to be sent along with the next message."""
         self.unsent: ChatRequest | None = None
+        self.known: ChatSession | None = None
+        """As it was when it was read; None after a turn that was had here."""
         self.is_busy_elsewhere = self.is_deleted = False
         self._spawn = spawn
         self._clock = clock
@@ -61,15 +73,20 @@ class Talk(QObject):
         return self._is_running
 
     def load(self, detail: ChatDetail) -> None:
-        """What is stored of it, unless a turn goes on here. Turns that are over and known stay the same objects."""
+        """What is stored of it, unless a turn goes on here. Turns that are known stay the same objects."""
         if self._is_running:
             return
-        over = {(log.number, log.end): log for log in self.logs if log.end}
-        session = detail.session
+        known = {log.number: log for log in self.logs}
+        session = self.known = detail.session
         self.session_id, self.title = session.id, session.title
         self.repository, self.agent = session.repository, session.agent
         self.is_busy_elsewhere = session.busy
-        self.logs = [over.get((turn.number, turn.end)) or stored(turn, self._clock) for turn in detail.turns]
+        self.logs = [self._log_of(turn, known.get(turn.number)) for turn in detail.turns]
+
+    def is_news(self, session: ChatSession) -> bool:
+        """Whether something was said elsewhere since it was read, or since a turn ended here."""
+        known, self.known = self.known, self.known or session
+        return known is not None and (known.updated_at, known.messages) != (session.updated_at, session.messages)
 
     def say(self, chats: ChatGateway, message: str, files: Sequence[ChatFile]) -> None:
         asked = ChatRequest(message, self.repository, self.agent, self.session_id, files=tuple(files))
@@ -77,7 +94,17 @@ class Talk(QObject):
         number = self.logs[-1].number + 1 if self.logs else 1
         self.logs.append(TurnLog(number, message, self._clock(), names, self._clock))
         self._is_running = True
+        self.known = None
         self._spawn(self._listen(chats, asked, self.logs[-1]), "chat turn")
+
+    def _log_of(self, turn: ChatTurn, known: TurnLog | None) -> TurnLog:
+        if known is not None and known.end and known.end == turn.end:
+            return known
+        log = stored(turn, self._clock)
+        if known is None or known.end or known.asked != turn.asked:
+            return log
+        known.go_on_as(log)
+        return known
 
     @Slot()
     def stop(self) -> None:

@@ -102,6 +102,7 @@ class Transcript(QAbstractScrollArea):
         for turn in known.values() if again else self._turns:
             self._let_go(turn)
         self._turns = shown
+        self._is_new_below = again and any(turn.told != turn.log.told for turn in shown)
         if not again:
             self._stuck, self._stop, self._anchor = True, None, (0, 0)
             self._new_below.hide()

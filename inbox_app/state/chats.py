@@ -121,6 +121,28 @@ class TurnLog:
             if call.state == "running":
                 self.calls[call.id] = replace(call, state="stopped", ended_at=call.ended_at or at)
 
+    def go_on_as(self, log: TurnLog) -> None:
+        """Take over what was read of the same turn later; what is the same keeps its key."""
+        for branch, blocks in log.branches.items():
+            known = self.branches.get(branch, [])
+            for at, block in enumerate(blocks):
+                before = known[at] if at < len(known) else None
+                match before, block:
+                    case Words(), Words() if before.is_thought == block.is_thought:
+                        block.key = before.key
+                    case ItemBlock(), ItemBlock() if before.item == block.item:
+                        blocks[at] = before
+                    case _, ItemBlock():
+                        blocks[at] = replace(block, key=self._key())
+                    case _, Words():
+                        block.key = self._key()
+                    case _:
+                        pass
+        self.told += 1
+        self.calls, self.branches = log.calls, log.branches
+        self._blocks, self._orphans = log._blocks, log._orphans
+        self.end, self.usage = log.end, log.usage
+
     def above(self, call_id: str) -> Iterator[str]:
         """The calls that a call is within, the nearest first."""
         call = self.calls.get(call_id)

@@ -75,7 +75,7 @@ def test_a_conversation_of_a_later_page_is_not_taken_for_deleted(chat: Open, mon
     it.open(2)
     it.write("mine")
     section_of(it)._list.load()
-    it.wait(lambda: it.scene.current is None)
+    it.scene.window.list_pane.table.select_none()
     it.wait(lambda: listed_now(it) == 2)
     assert it.said == ["Bonjour", "Salut."]
     assert it.composer.text == "mine"
