@@ -17,7 +17,7 @@ from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import SPACE_1, SPACE_2, SPACE_3
 from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.choice_box import ChoiceBox
-from inbox_app.widgets.dialogs import SheetDialog
+from inbox_app.widgets.dialogs import ConfirmDialog, SheetDialog
 from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.line_field import LineField
 from inbox_app.widgets.plain_label import PlainLabel
@@ -75,6 +75,7 @@ class EditDialog(SheetDialog):
         self._show_next()
         self._buttons()
         self._fill()
+        self._written_first = self._written
         self._looking = QTimer(self)
         self._looking.setSingleShot(True)
         self._looking.setInterval(LOOK_MS)
@@ -92,6 +93,21 @@ class EditDialog(SheetDialog):
     def open(self) -> None:
         super().open()
         self.label.setFocus()
+
+    def reject(self) -> None:
+        """Close it; where something was written, only when that may be lost."""
+        if self._busy or self._written == self._written_first:
+            super().reject()
+            return
+        title, text = self.tr("Discard what you wrote?"), self.tr("It is not stored yet.")
+        asking = ConfirmDialog(self._theme, title, text, self.tr("Discard"), self.tr("Go on writing"), self)
+        asking.confirmed.connect(self._on_discarded)
+        asking.open()
+
+    @property
+    def _written(self) -> Sequence[str]:
+        lines = (self.label, self.cron, self.every, self.at, self.timezone, self.prompt, self.input)
+        return [field.text() for field in lines]
 
     @property
     def schedule(self) -> When:
@@ -309,7 +325,8 @@ class EditDialog(SheetDialog):
         self._times.setText("\n".join([self.tr("Next times"), *times]) if times else "")
         wrong = bool(preview.problem)
         for field in (self.cron, self.every, self.at):
-            field.set_wrong(wrong and field.isVisible())
+            field.set_wrong(wrong and not preview.in_zone and field.isVisible())
+        self.timezone.set_wrong(wrong and preview.in_zone)
         self._fit()
 
     def _hindrance(self) -> str:
@@ -342,6 +359,10 @@ class EditDialog(SheetDialog):
         if hindrance and self._do.hasFocus() and self._safe is not None:
             self._safe.setFocus()
         self._do.setEnabled(not hindrance and not self._busy)
+
+    @Slot()
+    def _on_discarded(self) -> None:
+        self.done(EditDialog.DialogCode.Rejected.value)
 
     @Slot()
     def _on_do_clicked(self) -> None:

@@ -93,11 +93,12 @@ class AutomationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A schedule in words and its next times; or ``problem``, a sentence."""
+    """A schedule in words and its next times; or ``problem``, a sentence. ``in_zone``: it is one of the time zone."""
 
     in_words: str = ""
     times: Sequence[float] = ()
     problem: str = ""
+    in_zone: bool = False
 
 
 class AutomationGateway(Protocol):

@@ -89,7 +89,7 @@ class EmbeddedAutomations:
         try:
             schedule = _schedule(when)
         except ScheduleError as error:
-            return Preview(problem=str(error))
+            return Preview(problem=str(error), in_zone=error.in_zone)
         now = time.time()
         return Preview(schedule.in_words(), tuple(schedule.next_times(now, now, count)))
 

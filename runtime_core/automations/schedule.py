@@ -49,7 +49,11 @@ _LOOK_BACK_S: Final = (3600.0, 86_400.0, 35 * 86_400.0, 400 * 86_400.0)
 
 
 class ScheduleError(ValueError):
-    """What is wrong with a schedule, as a sentence."""
+    """What is wrong with a schedule, as a sentence. ``in_zone``: its time zone is."""
+
+    def __init__(self, sentence: str, *, in_zone: bool = False) -> None:
+        super().__init__(sentence)
+        self.in_zone = in_zone
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ class Schedule:
         try:
             return ZoneInfo(self.timezone or local_zone())
         except (KeyError, OSError, ValueError) as error:
-            raise ScheduleError(_no_zone(self.timezone)) from error
+            raise ScheduleError(_no_zone(self.timezone), in_zone=True) from error
 
     @cached_property
     def _interval(self) -> int:

@@ -17,6 +17,7 @@ from inbox_app.gateway.automations import AutomationRequest, Firing, Preview, Wh
 from inbox_app.gateway.base import GatewayError
 from inbox_app.gateway.catalog import AgentInfo, ToolInfo
 from inbox_app.widgets.dialogs import ConfirmDialog
+from inbox_app.widgets.line_field import WRONG
 from tests.gui.test_window import Scene, Start, start, texts
 from tests.support.builders import NOW
 from tests.support.drivers import controls
@@ -331,3 +332,35 @@ def test_every_control_has_a_name_and_is_reached_by_tab(shown: Open, qtbot: QtBo
             takes_clicks_only = control.focusPolicy() == Qt.FocusPolicy.ClickFocus
             assert takes_clicks_only or control.focusPolicy() & Qt.FocusPolicy.TabFocus, control.accessibleName()
     dialog.reject()
+
+
+def test_what_was_written_is_thrown_away_only_when_somebody_says_so(shown: Open, qtbot: QtBot) -> None:
+    it = shown()
+    dialog = it.dialog("automations.new")
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
+    dialog = it.dialog("automations.new")
+    dialog.prompt.set_text("Look.")
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: isinstance(QApplication.activeModalWidget(), ConfirmDialog))
+    qtbot.keyClick(QApplication.activeModalWidget(), Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is dialog)
+    assert dialog.prompt.text() == "Look."
+    it.click("Cancel", dialog)
+    qtbot.waitUntil(lambda: isinstance(QApplication.activeModalWidget(), ConfirmDialog))
+    it.click("Discard", QApplication.activeModalWidget())
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
+    assert it.fake.added == []
+    it.dialog("automations.new")
+
+
+def test_the_field_that_is_wrong_is_marked(shown: Open, qtbot: QtBot) -> None:
+    it = shown()
+    dialog = it.dialog("automations.new")
+    it.fake.foresight = Preview(problem="Mars is no time zone.", in_zone=True)
+    dialog.cron.setText("30 9 * * *")
+    dialog.timezone.setText("Mars")
+    qtbot.waitUntil(lambda: dialog.timezone.property(WRONG) and not dialog.cron.property(WRONG))
+    it.fake.foresight = Preview(problem="This is not understood.")
+    dialog.cron.setText("30 9 * *")
+    qtbot.waitUntil(lambda: dialog.cron.property(WRONG) and not dialog.timezone.property(WRONG))

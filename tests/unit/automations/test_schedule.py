@@ -152,8 +152,9 @@ def test_what_is_wrong_with_a_schedule_is_said(given: Mapping[str, object], said
 
 @pytest.mark.parametrize("zone", ["Mars/Base", "../etc/passwd", "Europe", "/etc/localtime"])
 def test_an_unknown_time_zone_is_named(zone: str) -> None:
-    with pytest.raises(ScheduleError, match="There is no time zone"):
+    with pytest.raises(ScheduleError, match="There is no time zone") as caught:
         Schedule(cron="@daily", timezone=zone)
+    assert caught.value.in_zone
 
 
 @pytest.mark.parametrize(
