@@ -16,7 +16,7 @@ from inbox_app.gateway.base import GatewayError
 
 
 def store(name: str, *, as_json: bool) -> int:
-    """Store what is typed without being shown, or what comes from the standard input, without its last line break."""
+    """Store what is typed without being shown, or what comes from the standard input, without white space around it."""
     try:
         check_name(name)
     except ValueError as error:
@@ -61,9 +61,9 @@ def _value(name: str) -> str:
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None where it was closed
         raise click.UsageError("the standard input is closed")
     if sys.stdin.isatty():
-        return getpass.getpass(f"Value of {name} (is not shown): ")
+        return getpass.getpass(f"Value of {name} (is not shown): ").strip()
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
+        return sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeDecodeError:
         raise click.UsageError("the value on the standard input is not UTF-8 text") from None
 

@@ -31,7 +31,7 @@ def keychain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def _store(desk: Desk, name: str, value: str) -> Ended:
-    return desk("secret", "set", name, stdin=f"{value}\n".encode())
+    return desk("secret", "set", name, stdin=f" {value} \r\n".encode())
 
 
 def _repository(root: Path, url: str) -> Path:
@@ -81,6 +81,7 @@ def test_what_is_no_secret_is_refused_in_one_line(desk: Desk, monkeypatch: pytes
     assert desk("secret", "set", "CRM_TOKEN").code == 2
     assert desk("secret", "set", "CRM TOKEN", stdin=b"x").code == 2
     assert desk("secret", "set", "CRM_TOKEN", stdin=b"\xff").code == 2
+    assert desk("secret", "set", "CRM_TOKEN", stdin=b" \n").code == 2
     assert desk("secret", "set", "CRM_TOKEN", SECRET).code == 2
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     refused = desk("secret", "set", "CRM_TOKEN", "--json", stdin=b"x")
