@@ -23,6 +23,7 @@ _PDF: Final = "application/pdf"
 _SPEC: Final = re.compile(r"(?P<provider>[^:@\s]+):(?P<model>\S+?)(?:@(?P<base_url>https?://\S*))?")
 _ADDRESS: Final = re.compile(r"://|:\d|^localhost\b|^\[|^\d+(\.\d+){3}\b|/v\d")
 """What shows that something after an @ is meant as an address, although no http:// stands before it."""
+_WITH_USER: Final = re.compile(r"https?://[^/?#]*@")
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _WRITE_SPEC: Final = (
     "Write provider:model, for example anthropic:claude-sonnet-4-5 or openai:NAME@http://localhost:11434/v1, "
@@ -150,11 +151,18 @@ def check(spec: ModelSpec) -> None:
 
 
 def address_of(base_url: str, named_in: str) -> SplitResult:
-    """Raises `ModelUnusable`."""
+    """Raises `ModelUnusable`, without the address, which may hold a key."""
+    if _WITH_USER.match(base_url):
+        words = "it contains a user or a password. Leave them out; the key is looked up under its name"
+        raise ModelUnusable(f"{named_in}: its address cannot be used: {words}.")
     try:
-        return base_of(base_url)
+        address = base_of(base_url)
     except AddressRefused as refused:
         raise ModelUnusable(f"{named_in}: its address cannot be used: {refused}.") from None
+    if "?" in base_url:
+        words = "it contains a query (?). Leave that out; a key in it is looked up under its name instead"
+        raise ModelUnusable(f"{named_in}: its address cannot be used: {words}.")
+    return address
 
 
 def is_private_way(address: SplitResult) -> bool:

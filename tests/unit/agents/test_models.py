@@ -122,6 +122,8 @@ def test_a_spec_that_is_written_is_read_the_same(provider: str, model: str, base
         ("bedrock:x", "bedrock.*not spoken.*gateway"),
         ("openai:x@http://user:pass@host/v1", "user or a password"),
         ("openai:x@https://", "host"),
+        ("openai:x@http://127.0.0.1/v1?key=SECRET", "contains a query"),
+        ("openai:x@http://127.0.0.1/v1#key=SECRET", "contains a fragment"),
         ("openai:x@127.0.0.1:9305/v1", "127.0.0.1:9305/v1' has to begin with http://"),
         ("openai:x@localhost/v1", "has to begin with http://"),
         ("openai:x@gpu.example/v1", "has to begin with http://"),
@@ -129,8 +131,9 @@ def test_a_spec_that_is_written_is_read_the_same(provider: str, model: str, base
     ],
 )
 def test_a_spec_that_cannot_be_used_is_refused_where_it_stands(spec: str, words: str) -> None:
-    with pytest.raises(ModelUnusable, match=f"^--model: .*{words}"):
+    with pytest.raises(ModelUnusable, match=f"^--model: .*{words}") as refused:
         check_spec(spec, NOWHERE)
+    assert "SECRET" not in str(refused.value)
 
 
 def test_a_provider_nobody_knows_is_named_with_its_key() -> None:
