@@ -27,6 +27,7 @@ ROUNDS_ALIKE: Final = 5
 """Turns of a model with the same calls and the same results one after the other, after which it is told so; with one
 more, the conversation ends."""
 
+_EMPTY: Final = "The model gave an empty answer."
 NO_MODEL = (
     'there is no model: set models.main in amodal.json, for example {"provider": "anthropic", "model": "NAME"}, or '
     'main under [models] in your config.toml, for example "anthropic:NAME", or start with --model anthropic:NAME; '
@@ -74,7 +75,7 @@ class Ending:
 
     ``stopped``: the model ended it with ``stop_execution``, which is no answer, whatever it said beside it;
     ``blocked``: a hook did; ``max_turns``, ``budget_exceeded`` and ``loop_detected``: one of its `Bounds` did.
-    ``reason`` says why.
+    ``reason`` says why, or what is wrong with an answer.
     """
 
     kind: Literal["answered", "stopped", "blocked", "max_turns", "budget_exceeded", "loop_detected"]
@@ -185,7 +186,7 @@ async def converse(
         messages.append(answer)
         await listener.said(answer)
         if not reply.tool_calls:
-            return Ending("answered", reply.text)
+            return Ending("answered", reply.text, "" if made or reply.text.strip() else _EMPTY)
         made += len(reply.tool_calls)
         ending = None
         if bounds.calls is not None and made > bounds.calls:
@@ -194,7 +195,9 @@ async def converse(
         results: list[str] = []
         for calls in _batches(reply.tool_calls, tools):
             over = None if ending is None else ending.reason
-            some = await _together([_result(agent, names, call, tools, over) for call in calls])
+            some = await _together(
+                [_result(agent, names, call, tools, over, is_cut_off=reply.is_cut_off) for call in calls]
+            )
             results += some
             for call, result in zip(calls, some, strict=True):
                 told = Message("tool", result, call=call)
@@ -291,7 +294,15 @@ async def _together(work: Sequence[Awaitable[str]]) -> Sequence[str]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentTools, over: str | None = None) -> str:
+async def _result(
+    agent: Agent,
+    offered: Set[str],
+    call: ToolCall,
+    tools: AgentTools,
+    over: str | None = None,
+    *,
+    is_cut_off: bool = False,
+) -> str:
     """The result as the model reads it (`as_seen`). ``over``: why no call is made any more; each one needs a result all
     the same, or no provider would take the conversation again."""
     try:
@@ -301,7 +312,8 @@ async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentT
             why = f'Tool "{call.name}" is not available to the agent "{agent.name}".'
             result = await tools.refuse(call.name, call.args, why)
         elif not _is_object(call.args):
-            result = await tools.refuse(call.name, call.args, f'The arguments of "{call.name}" are not a JSON object.')
+            why = f'The arguments of "{call.name}" are not a JSON object' + (_CUT_OFF if is_cut_off else ".")
+            result = await tools.refuse(call.name, call.args, why)
         else:
             result = await tools.call(call.name, call.args)
     except OutcomeUnknown:
@@ -313,6 +325,11 @@ async def _result(agent: Agent, offered: Set[str], call: ToolCall, tools: AgentT
             raise
         return f"Tool execution failed: {error}"
     return as_seen(result)
+
+
+_CUT_OFF: Final = (
+    ", because the reply was cut off: it reached the limit of what you may say at once. Call it with less, or in parts."
+)
 
 
 def as_seen(result: JsonText) -> str:

@@ -55,16 +55,21 @@ def missing_key(spec: ModelSpec, name: str) -> ModelError:
     return ModelError("bad_key", f"{spec} cannot be asked: there is no {name}. {_store(name)}")
 
 
+def unfit_key(spec: ModelSpec, name: str) -> ModelError:
+    what = f"{name} holds a space, a line break or another character that cannot be sent in a key"
+    return ModelError("bad_key", f"{spec} cannot be asked: {what}. {_store(name)}")
+
+
 def told(error: Exception, spec: ModelSpec, key: str | None) -> ModelError:
     """The same failure in words, without the key wherever it is spelled."""
-    found = _told(error, spec)
+    found = _told(error, spec, is_key_sent=key is not None)
     message = masked(found.message, [key] if key else [])
     return ModelError(found.code, message, retry_after_s=found.retry_after_s)
 
 
-def _told(error: Exception, spec: ModelSpec) -> ModelError:
+def _told(error: Exception, spec: ModelSpec, *, is_key_sent: bool) -> ModelError:
     if isinstance(error, ModelHTTPError):
-        return _answered(error, spec)
+        return _answered(error, spec, is_key_sent=is_key_sent)
     if isinstance(error, ModelTimeoutError | TimeoutError):
         return ModelError("unavailable", f"{spec} did not answer in time. Try again later.")
     if isinstance(error, ModelConnectionError):
@@ -85,14 +90,13 @@ def _told(error: Exception, spec: ModelSpec) -> ModelError:
     )
 
 
-def _answered(error: ModelHTTPError, spec: ModelSpec) -> ModelError:
+def _answered(error: ModelHTTPError, spec: ModelSpec, *, is_key_sent: bool) -> ModelError:
     status = error.status_code
     said = f"{_said(error) or 'no reason given'} ({status})"
     if isinstance(error, ModelQuotaExceededError):
         return ModelError("rate_limited", f"{spec}: what the account may use is used up: {said}")
     if status in (401, 403) or "API_KEY_INVALID" in str(error.body):
-        asked = f"Check the key {spec.key}. {_store(spec.key)}" if spec.key else _NO_KEY_SENT.format(spec.named_in)
-        return ModelError("bad_key", f"{spec} refused the key: {said}. {asked}")
+        return ModelError("bad_key", f"{spec} refused the key: {said}. {_about_key(spec, is_key_sent=is_key_sent)}")
     if status == 429:
         wait = error.retry_after
         when = f"in {wait:.0f} s" if wait is not None else "later"
@@ -106,6 +110,16 @@ def _answered(error: ModelHTTPError, spec: ModelSpec) -> ModelError:
         remedy = "Start a new conversation, or give it less to read."
         return ModelError("refused", f"{spec}: the conversation is too long for this model: {said}. {remedy}")
     return ModelError("refused", f"{spec} refused the request: {said}.")
+
+
+def _about_key(spec: ModelSpec, *, is_key_sent: bool) -> str:
+    if spec.key is None:
+        return _NO_KEY_SENT.format(spec.named_in)
+    if is_key_sent:
+        return f"Check the key {spec.key}. {_store(spec.key)}"
+    if spec.base_url is not None and spec.base_url.startswith("http://"):
+        return f"None was sent: it would go through the network in plain sight. Use https:// in {spec.named_in}."
+    return f"None was sent: there is no {spec.key}. {_store(spec.key)}"
 
 
 _NO_KEY_SENT: Final = (

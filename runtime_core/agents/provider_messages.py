@@ -33,6 +33,8 @@ from runtime_core.wire.json import JsonError, JsonText, dumps, loads
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runtime_core.agents.provider_stream import Ear
+
 _FITTING: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """The names of tools that every provider takes."""
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]+")
@@ -80,19 +82,22 @@ def request(turn: Turn, model: str, takes: Callable[[str], bool]) -> tuple[list[
     return told, ModelRequestParameters(function_tools=tools)
 
 
-def reply(response: ModelResponse, turn: Turn, model: str, text: str, reasoning: str) -> Reply:
-    """``text`` and ``reasoning`` as they were heard."""
+def reply(response: ModelResponse, turn: Turn, model: str, ear: Ear) -> Reply:
+    """With the words as they were heard."""
     names = {tool_name(one.name): one.name for one in turn.tools}
     used = response.usage
     return Reply(
-        text,
+        "".join(ear.text),
         [
-            ToolCall(names.get(part.tool_name, part.tool_name), _args(part), part.tool_call_id)
+            ToolCall(
+                names.get(part.tool_name, part.tool_name), JsonText(ear.without_key(_args(part))), part.tool_call_id
+            )
             for part in response.tool_calls
         ],
         Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens),
-        reasoning,
-        ModelMessagesTypeAdapter.dump_json([replace(response, metadata={"model": model})]).decode(),
+        "".join(ear.reasoning),
+        ear.without_key(ModelMessagesTypeAdapter.dump_json([replace(response, metadata={"model": model})]).decode()),
+        is_cut_off=response.finish_reason == "length",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # takes more than a second, so it is imported in threads
 Secret = Callable[[str], str | None]
 """The value for the NAME of an ``env:NAME``. May block while a keychain answers."""
 
+_KEY: Final = re.compile(r"[!-~]+")
 RETRY_WAITS_S: Final = (0.5, 2.0)
 """How long it is waited before a request is sent once more, unless the provider says how long."""
 
@@ -59,7 +61,7 @@ class ProviderModel:
         waits = iter(RETRY_WAITS_S)
         is_limited = self._spec not in self._lines.unlimited
         while True:
-            ear = Ear(heard)
+            ear = Ear(heard, key)
             try:
                 response = await asking.send(ear, is_limited=is_limited, begins_in_s=self._begins_in_s())
                 break
@@ -94,19 +96,25 @@ class ProviderModel:
         except ModelUnusable as error:
             raise ModelError("refused", str(error)) from None
         if key is not None and not is_private_way(address):
-            message = f"{spec} is not asked: its key would go through the network in plain sight. Use https://"
-            raise ModelError("refused", f"{message} in {spec.named_in}.")
+            if spec.wants_key:
+                message = f"{spec} is not asked: its key would go through the network in plain sight. Use https://"
+                raise ModelError("refused", f"{message} in {spec.named_in}.")
+            key = None
         client = self._lines.client(service.protocol, spec.provider, spec.model, base_url, key)
         messages, parameters = request(turn, str(spec), service.takes)
         return key, Asking(client, messages, parameters)
 
     def _key(self) -> str | None:
-        from runtime_core.agents.provider_errors import missing_key
+        from runtime_core.agents.provider_errors import missing_key, unfit_key
 
         name = self._spec.key
         key = self._secret(name) if name is not None else None
-        if name is not None and key is None and self._spec.wants_key:
-            raise missing_key(self._spec, name)
+        if name is None or key is None or not key.strip():
+            if name is not None and self._spec.wants_key:
+                raise missing_key(self._spec, name)
+            return None
+        if _KEY.fullmatch(key) is None:
+            raise unfit_key(self._spec, name)
         return key
 
     def _looked_up(self, base_url: str) -> str:
@@ -123,4 +131,4 @@ class ProviderModel:
 
         if response.finish_reason == "content_filter" and not ear.has_heard and not response.tool_calls:
             raise ModelError("refused", f"{self._spec} declined to answer this.")
-        return reply(response, turn, str(self._spec), "".join(ear.text), "".join(ear.reasoning))
+        return reply(response, turn, str(self._spec), ear)

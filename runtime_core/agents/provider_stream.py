@@ -25,7 +25,10 @@ from pydantic_ai.settings import ModelSettings
 
 from runtime_core.agents.provider_lines import hanging_up
 from runtime_core.agents.turns import Heard
+from runtime_core.connections.masking import masked
 
+_SHORTEST_KEY: Final = 16
+"""Shorter ones are no secrets but what local servers are given, as "test", and masking them would spoil texts."""
 OUTPUT_TOKENS: Final = 16_384
 _CUT_OFF: Final = "[The reply was cut off here: it reached the limit of what the model may say at once.]"
 
@@ -55,8 +58,11 @@ class Asking:
                 instrument=False,
             ) as stream,
         ):
-            async for event in stream:
-                ear.event(event)
+            try:
+                async for event in stream:
+                    ear.event(event)
+            finally:
+                ear.end()
             response = stream.get()
         if response.finish_reason is None and "finish_reason" not in (response.provider_details or {}):
             raise UnexpectedModelBehavior("it broke off")
@@ -67,10 +73,13 @@ class Asking:
 
 
 class Ear:
-    """Passes on what is said, piece by piece; several texts of one reply are paragraphs."""
+    """Passes on what is said, piece by piece, without the key, which a model may have been told by what it reads;
+    several texts of one reply are paragraphs."""
 
-    def __init__(self, heard: Heard) -> None:
+    def __init__(self, heard: Heard, key: str | None = None) -> None:
         self._heard = heard
+        self._key = key if key is not None and len(key) >= _SHORTEST_KEY else ""
+        self._held: dict[Literal["text", "reasoning"], str] = {"text": "", "reasoning": ""}
         self._is_next = {"text": False, "reasoning": False}
         self.text: list[str] = []
         self.reasoning: list[str] = []
@@ -91,10 +100,28 @@ class Ear:
             if isinstance(delta, TextPartDelta | ThinkingPartDelta):
                 self.say("text" if isinstance(delta, TextPartDelta) else "reasoning", delta.content_delta or "")
 
+    def without_key(self, text: str) -> str:
+        return masked(text, [self._key])
+
+    def end(self) -> None:
+        """Pass on what may have been the beginning of the key."""
+        for kind, piece in self._held.items():
+            self._held[kind] = ""
+            self._pass_on(kind, piece)
+
     def begin(self, kind: Literal["text", "reasoning"]) -> None:
+        self.end()
         self._is_next[kind] = bool(self.text if kind == "text" else self.reasoning)
 
     def say(self, kind: Literal["text", "reasoning"], piece: str) -> None:
+        """A piece that ends as the key begins waits for what comes next."""
+        whole = self.without_key(self._held[kind] + piece)
+        ends = (n for n in range(min(len(self._key) - 1, len(whole)), 0, -1) if whole.endswith(self._key[:n]))
+        at = len(whole) - next(ends, 0)
+        self._held[kind] = whole[at:]
+        self._pass_on(kind, whole[:at])
+
+    def _pass_on(self, kind: Literal["text", "reasoning"], piece: str) -> None:
         if not piece:
             return
         if self._is_next[kind]:

@@ -86,13 +86,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model turn gives back. Without tool calls, ``text`` is the answer. ``raw`` as in `Message`."""
+    """What a model turn gives back. Without tool calls, ``text`` is the answer. ``raw`` as in `Message`.
+
+    ``is_cut_off``: it reached the limit of what the model may say at once.
+    """
 
     text: str
     tool_calls: Sequence[ToolCall] = ()
     usage: Usage = Usage()
     reasoning: str = ""
     raw: JsonText | None = None
+    is_cut_off: bool = False
 
 
 Heard = Callable[[Literal["text", "reasoning"], str], None]

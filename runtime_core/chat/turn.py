@@ -52,13 +52,14 @@ class End:
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a person says, and what was said before. ``tokens``: how many the whole conversation may take, None for any
-    number; ``taken``: how many it has taken."""
+    number; ``taken``: how many it has taken. ``is_choice``: it is an option that the agent gave."""
 
     text: str
     files: Sequence[File]
     before: Sequence[Message]
     tokens: int | None = None
     taken: int = 0
+    is_choice: bool = False
 
 
 class LiveTurn:
@@ -139,7 +140,9 @@ class LiveTurn:
         if is_asked(self._request.bundle, "preInput"):
             self._record.add("passed", dumps({}))
         messages = [*self._said.before, Message("user", asked, files=self._said.files)]
-        found, slow = await asyncio.to_thread(fired, self._request.bundle, asked)
+        found, slow = None, None
+        if not self._said.is_choice:  # its words are the agent's
+            found, slow = await asyncio.to_thread(fired, self._request.bundle, asked)
         if slow is not None:
             self._note("warning", message=slow)
         if found is not None:
@@ -194,7 +197,7 @@ class LiveTurn:
             return End("error", "blocked", self._withheld, "output")
         if ending.kind == "stopped":
             self._note("warning", message=f"The agent ended its turn: {ending.reason}")
-        elif ending.kind != "answered":
+        elif ending.reason:
             self._note("warning", message=ending.reason)
         return End(_REASONS.get(ending.kind, ending.kind))
 

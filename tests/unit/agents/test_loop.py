@@ -226,11 +226,15 @@ def test_arguments_that_are_no_object_are_told_to_the_model() -> None:
         async def reply(self, turn: Turn, heard: Heard = unheard) -> Reply:
             self.heard.append(turn.messages[-1].text)
             given = {1: "[1]", 3: "{not json"}.get(len(turn.messages))
-            return Reply("", (ToolCall("read", given),)) if given is not None else Reply("ok")
+            if given is None:
+                return Reply("ok")
+            return Reply("", (ToolCall("read", given),), is_cut_off=given == "{not json")
 
     model, tools = Careless(), Tools()
     assert asyncio.run(run_subagent(REVIEWER, "x", None, model, tools, Nobody())) == "ok"
-    assert model.heard[1:] == ['The arguments of "read" are not a JSON object.'] * 2
+    said = 'The arguments of "read" are not a JSON object'
+    assert model.heard[1] == f"{said}."
+    assert model.heard[2].startswith(f"{said}, because the reply was cut off: ")
     assert tools.calls == []
 
 

@@ -14,14 +14,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runtime_core.agents import provider_lines
 from runtime_core.agents.clock import left, limit, standing_still
 from runtime_core.agents.fallback import Fallback
+from runtime_core.agents.provider_stream import Ear
 from runtime_core.agents.turns import Heard, Model, ModelError, Reply, Turn, unheard
+from runtime_core.wire.json import loads
 from tests.support.providers import KEY, Fault, Providers, provider_server
 from tests.support.web import Says, web_server
-from tests.unit.agents.asking import a_turn, ask, failure, no_key, with_model
+from tests.unit.agents.asking import FIND, a_turn, ask, failure, no_key, with_model
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -154,9 +158,55 @@ def test_an_address_that_got_no_key_says_how_it_would_get_one() -> None:
 
 
 def test_a_key_does_not_go_through_the_network_in_plain_sight() -> None:
-    error = failure("openai:x@http://192.0.2.1/v1")
+    main = {"provider": "openai", "model": "x", "baseUrl": "http://192.0.2.1/v1", "credentials": "env:MINE"}
+    error = failure(None, manifest={"models": {"main": main}})
     assert error.code == "refused"
     assert "Use https://" in error.message
+
+
+@pytest.mark.parametrize("key", [None, KEY])
+def test_a_server_of_ones_own_is_asked_without_a_key_that_would_be_in_plain_sight(key: str | None) -> None:
+    with provider_server([HELLO], key=key) as far:
+        spec = far.spec("openai").replace("127.0.0.1", "0.0.0.0")
+        if key is None:
+            assert ask(spec).text == HELLO["text"]
+        else:
+            assert "None was sent: it would go through the network in plain sight" in failure(spec).message
+        assert "authorization" not in far.seen[-1].headers
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\r\n", f" {KEY}", f"{KEY[:5]}\n{KEY[5:]}", "schlüssel"])
+def test_a_key_that_cannot_be_sent_is_named_but_not_shown(key: str) -> None:
+    error = failure("anthropic:x", secret={"ANTHROPIC_API_KEY": key}.get)
+    assert error.code == "bad_key"
+    assert "ANTHROPIC_API_KEY holds a space, a line break or another character" in error.message
+    assert key.strip()[:5] not in error.message
+
+
+def test_a_key_of_spaces_is_none() -> None:
+    assert "there is no ANTHROPIC_API_KEY" in failure("anthropic:x", secret={"ANTHROPIC_API_KEY": " \n"}.get).message
+
+
+@pytest.mark.parametrize("protocol", ALL)
+def test_a_key_that_a_model_repeats_is_not_passed_on(protocol: str, at: At) -> None:
+    heard: list[str] = []
+    call = {"name": FIND.name, "args": {"id": KEY}}
+    with provider_server([{"text": f"Is it {KEY}? Yes, sk", "tool_calls": [call]}]) as far:
+        far.thinking = f"I was given {KEY}."
+        reply = ask(at(far, protocol), heard=lambda kind, piece: heard.append(piece) if kind == "text" else None)
+    assert reply.text == "".join(heard) == "Is it ***? Yes, sk"
+    assert loads(reply.tool_calls[0].args) == {"id": "***"}
+    assert KEY not in f"{reply!r}"
+
+
+@given(st.lists(st.sampled_from(["sk", "-test-", "0123", "456789", "abcdef", KEY, " ", "s", "k"]), max_size=30))
+def test_a_key_is_found_in_whatever_pieces_it_comes(pieces: list[str]) -> None:
+    heard: list[str] = []
+    ear = Ear(lambda _, piece: heard.append(piece), KEY)
+    for piece in pieces:
+        ear.say("text", piece)
+    ear.end()
+    assert "".join(heard) == "".join(ear.text) == "".join(pieces).replace(KEY, "***")
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "google", "openai"])
@@ -325,6 +375,7 @@ def test_a_reply_that_was_cut_off_says_so() -> None:
         reply = ask(far.spec("openai"), heard=lambda _, piece: heard.append(piece))
     assert reply.text.startswith(f"{HELLO['text']}\n\n[The reply was cut off")
     assert "".join(heard) == reply.text
+    assert reply.is_cut_off
 
 
 def test_looking_for_a_key_and_the_first_request_hold_nobody_up() -> None:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from runtime_core.agents.provider_messages import reply, request, tool_name
-from runtime_core.agents.turns import File, Message, ToolCall, ToolOffer, Turn
+from runtime_core.agents.provider_stream import Ear
+from runtime_core.agents.turns import File, Message, ToolCall, ToolOffer, Turn, unheard
 from runtime_core.wire.json import JsonText, loads
 
 NAMES = st.sampled_from(["find", "store__parcels__set", "mail.send", "x" * 90, "größe"])
@@ -98,7 +99,7 @@ def test_arguments_of_a_call_come_as_text_whatever_form_they_had() -> None:
     from pydantic_ai.messages import ToolCallPart
 
     parts = [ToolCallPart("a", {"n": 1}, "1"), ToolCallPart("b", None, "2"), ToolCallPart("c", "{not", "3")]
-    made = reply(ModelResponse(parts), Turn("default", "", ()), "test:model", "", "")
+    made = reply(ModelResponse(parts), Turn("default", "", ()), "test:model", Ear(unheard))
     assert [call.args for call in made.tool_calls] == ['{"n":1}', "{}", "{not"]
 
 
@@ -107,7 +108,7 @@ def test_arguments_of_a_call_come_as_text_whatever_form_they_had() -> None:
 )
 def test_a_reply_that_its_model_would_refuse_goes_back_in_a_form_it_takes(name: str, args: Any) -> None:
     response = ModelResponse([ToolCallPart(name, args, "call-1")])
-    made = reply(response, Turn("default", "", ()), "test:model", "", "")
+    made = reply(response, Turn("default", "", ()), "test:model", Ear(unheard))
     asked = Message("user", "Hello")
     own = Message("assistant", made.text, made.tool_calls, raw=made.raw)
     told = request(Turn("default", "", (asked, own)), "test:model", lambda _: True)[0]

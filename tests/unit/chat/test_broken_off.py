@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from tests.support.providers import KEY, Fault, provider_server
-from tests.unit.chat.talking import Talker, talking
+from tests.unit.chat.talking import Talker, of_type, talking
 from tests.unit.chat.test_turns import desk
 from tests.unit.engine.workshop import play
 
@@ -36,5 +36,17 @@ def test_what_was_said_until_a_reply_breaks_off_is_kept_once(
                 assert Talker.text(await talker.say("go on")) == "Two are late, and one is lost."
                 told = [one["content"] for one in far.seen[-1].body["messages"] if one["role"] == "assistant"]
                 assert told == ["".join(pieces)]
+
+    play(story())
+
+
+def test_an_empty_answer_is_told_as_such(tmp_path: Path) -> None:
+    repo = desk(tmp_path / "desk", {"text": " "}, {"text": "Yes."})
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data") as talker:
+            warnings = of_type(await talker.say("Is it late?"), "warning")
+            assert [one["message"] for one in warnings] == ["The model gave an empty answer."]
+            assert of_type(await talker.say("Is it late?"), "warning") == []
 
     play(story())
