@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from inbox_app.gateway.catalog import Catalog
 
 LOOK_MS = 5_000
-"""How often files are looked at that somebody may have changed, while the section is shown."""
+"""How often files and builds are looked at that somebody may have changed, while the section is shown."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class RepositoriesSection(ListSection[RepositoriesPane, RepositoryPage, Reposito
 
     def shown(self) -> None:
         self._looking.start()
-        super().shown()
+        self._look()
 
     def enter(self) -> None:
         self._page.enter()
@@ -87,9 +87,26 @@ class RepositoriesSection(ListSection[RepositoriesPane, RepositoryPage, Reposito
     @Slot()
     def _on_look(self) -> None:
         if self._is_visible:
-            self._read()
+            self._look()
         else:
             self._looking.stop()
+
+    def _look(self) -> None:
+        self._read()
+        if self._page.path:
+            self._around.spawn(self._look_at_builds(self._page.path), "builds")
+
+    async def _look_at_builds(self, path: str) -> None:
+        """Another process may have begun or ended some."""
+        gateway, known = self._gateway, self._of(path)
+        if gateway is None or known.busy:
+            return
+        try:
+            found = await gateway.builds(path)
+        except GatewayError:  # told when they are read for the first time
+            return
+        if not known.busy and list(found) != known.builds:
+            await self._read_builds(path)
 
     async def _read_all(self) -> None:
         catalog = self._catalog()
@@ -127,7 +144,11 @@ class RepositoriesSection(ListSection[RepositoriesPane, RepositoryPage, Reposito
         except GatewayError as error:
             known.refusal = error.message
             found = known.builds
-        live = next((build for build in known.builds if build.id == known.live), None)
+        before = {build.id: build for build in known.builds}
+        live = before.get(known.live)
+        for build in found:
+            if build.id != known.live and build != before.get(build.id):
+                known.logs.pop(build.id, None)
         known.builds = [live if live is not None and build.id == live.id else build for build in found]
         if live is not None and all(build.id != live.id for build in known.builds):
             known.builds.insert(0, live)

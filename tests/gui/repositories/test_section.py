@@ -218,6 +218,19 @@ def boxes(it: Repositories) -> dict[str, CheckBox]:
     return {one.text(): one for one in it.scene.window.findChildren(CheckBox) if one.isVisible()}
 
 
+def test_builds_of_another_process_are_shown(shown: Open, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inbox_app.repositories.section.LOOK_MS", 50)
+    it = shown()
+    it.until("Not built yet")
+    assert it.section is not None
+    builds = it.section.page.builds
+    it.builds.kept = [RUNNING]
+    qtbot.waitUntil(lambda: [build.state for build in builds.rows] == ["running"])
+    it.builds.kept = [DONE]
+    qtbot.waitUntil(lambda: [build.state for build in builds.rows] == ["succeeded"])
+    it.until_log("Build succeeded")
+
+
 def test_a_built_in_tool_is_switched(shown: Open, qtbot: QtBot) -> None:
     it = shown()
     qtbot.waitUntil(lambda: "web_search" in boxes(it))
