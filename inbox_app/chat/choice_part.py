@@ -13,7 +13,7 @@ from inbox_app.gateway.chats import Choice
 from inbox_app.state.chats import answer_text, value_text
 from inbox_app.theme.style import rounded
 from inbox_app.theme.theme import Theme
-from inbox_app.theme.tokens import ICON, ICON_TINY, RADIUS_TAG, SPACE_1, SPACE_2
+from inbox_app.theme.tokens import ICON, ICON_TINY, RADIUS_OPTION, RADIUS_TAG, SPACE_1, SPACE_2
 from inbox_app.widgets.buttons import ActionButton
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.option_row import OUTSET, OptionRow
@@ -107,9 +107,10 @@ class _Option(OptionRow):
     """One of several options. Where more than one may be chosen, pressing it again takes it back."""
 
     def __init__(self, theme: Theme, choice: Choice, at: int, parent: QWidget) -> None:
-        option = choice.options[at]
-        label = option.label or value_text(choice, at)
-        super().__init__(theme, label, sub=option.description, parent=parent)
+        option, value = choice.options[at], value_text(choice, at)
+        label = option.label or value
+        says = self.tr("Says “{0}”").format(value) if value != label else ""
+        super().__init__(theme, label, sub="\n".join(filter(None, (option.description, says))), parent=parent)
         self._multi = choice.multi
 
     def nextCheckState(self) -> None:
@@ -119,13 +120,15 @@ class _Option(OptionRow):
             super().nextCheckState()
 
     def _paint_radio(self, painter: QPainter) -> None:
-        """Where several may be chosen the mark is a box."""
-        if not self._multi:
-            super()._paint_radio(painter)
-            return
+        """Where several may be chosen the mark is a box; one of several is a button, which says it at once."""
         theme, size = self._theme, self._theme.px(ICON)
         box = self._mirrored(QRect(theme.px(OUTSET), self._beside(size), size, size))
-        if self.isChecked():
+        if not self._multi:
+            icon = "check" if self.isChecked() else "chevron-left" if self.isRightToLeft() else "chevron-right"
+            painter.setPen(QPen(theme.color("line_strong"), 1))
+            painter.drawPath(rounded(self.rect(), RADIUS_OPTION, 0.5))
+            painter.drawPixmap(box.topLeft(), theme.pixmap(icon, "muted", ICON, scale=self.devicePixelRatioF()))
+        elif self.isChecked():
             painter.fillPath(rounded(box, RADIUS_TAG), theme.color("ink"))
             inner = (size - theme.px(ICON_TINY)) // 2
             mark = theme.pixmap("check", "on_ink", ICON_TINY, scale=self.devicePixelRatioF())

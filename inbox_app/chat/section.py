@@ -228,12 +228,12 @@ class ChatSection(QObject):
 
     # Saying something
 
-    def _say(self, text: str, files: Sequence[ChatFile]) -> None:
+    def _say(self, text: str, files: Sequence[ChatFile] = (), *, is_choice: bool = False) -> None:
         chats = self._chats()
         if chats is None:
             self._page.composer.show_problem(self.tr("The runtime is not there yet."))
             return
-        self._talk.say(chats, text, files)
+        self._talk.say(chats, text, files, is_choice=is_choice)
         self._show_state()
         self._page.transcript.add_turn(self._talk.logs[-1])
         self._list.show_busy()
@@ -251,7 +251,7 @@ class ChatSection(QObject):
     @Slot(str)
     def _on_chosen(self, text: str) -> None:
         if not self._talk.is_running:
-            self._say(text, ())
+            self._say(text, is_choice=True)
 
     @Slot()
     def _on_typed(self) -> None:

@@ -88,8 +88,10 @@ class Talk(QObject):
         known, self.known = self.known, self.known or session
         return known is not None and (known.updated_at, known.messages) != (session.updated_at, session.messages)
 
-    def say(self, chats: ChatGateway, message: str, files: Sequence[ChatFile]) -> None:
-        asked = ChatRequest(message, self.repository, self.agent, self.session_id, files=tuple(files))
+    def say(self, chats: ChatGateway, message: str, files: Sequence[ChatFile] = (), *, is_choice: bool = False) -> None:
+        asked = ChatRequest(
+            message, self.repository, self.agent, self.session_id, files=tuple(files), is_choice=is_choice
+        )
         names = [file.filename for file in files]
         number = self.logs[-1].number + 1 if self.logs else 1
         self.logs.append(TurnLog(number, message, self._clock(), names, self._clock))

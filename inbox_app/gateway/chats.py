@@ -25,6 +25,7 @@ class ChatRequest:
     """What a person says. ``session_id`` None begins a conversation with ``agent`` of the repository at ``repository``.
 
     ``model``: ``provider:name`` for this turn and the following ones, None for what repository or settings say.
+    ``is_choice``: the message is an option of a `Choice` that was pressed; no trigger is tried on it.
     """
 
     message: str
@@ -34,6 +35,7 @@ class ChatRequest:
     scope: str = ""
     files: Sequence[ChatFile] = ()
     model: str | None = None
+    is_choice: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,7 @@ class EmbeddedChats:
             attachments=_attachments(asked.files) if asked.files else None,
             model=asked.model,
             max_session_tokens=max_tokens,
+            is_choice=asked.is_choice,
         )
         stream = self._chats.send(request)
         try:

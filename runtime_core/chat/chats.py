@@ -43,6 +43,7 @@ class ChatRequest:
     changes. ``scope`` None: that of the conversation, else "". ``context``: a JSON object, unverified. ``attachments``:
     files as the array of ``ctx.attachments``. ``model``: ``provider:name`` instead of what settings and repository say.
     ``max_session_tokens``: what the whole conversation may take. ``human_present``: somebody can be asked.
+    ``is_choice``: the message is what the agent offered by ``ask_choice``; no trigger is tried on it.
     """
 
     message: str
@@ -57,6 +58,7 @@ class ChatRequest:
     max_session_tokens: int | None = None
     source: Source = "chat"
     human_present: bool = True
+    is_choice: bool = False
 
 
 class Chats:
@@ -228,7 +230,7 @@ class Chats:
         held = {"held": True} if is_asked(bundle, "preInput") else {}
         record.add("user", body_of(Message("user", request.message, files=files), **held))
         await record.flush()
-        said = Said(request.message, files, before, request.max_session_tokens, _taken(row.usage))
+        said = Said(request.message, files, before, request.max_session_tokens, _taken(row.usage), request.is_choice)
         talk = TalkRequest(
             bundle=bundle,
             agent=agent,

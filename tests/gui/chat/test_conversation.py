@@ -242,8 +242,9 @@ def test_one_of_several_is_said_by_a_press_and_read_only_afterwards(chat: Open) 
     part = it.transcript.findChild(ChoicePart)
     assert isinstance(part, ChoicePart)
     rows = part.findChildren(OptionRow)
+    assert [row.accessibleDescription() for row in rows] == ["Says “kettle”", 'Says “{"id": 7}”']
     it.qtbot.mouseClick(rows[1], Qt.MouseButton.LeftButton)
-    it.wait(lambda: [asked.message for asked in it.chats.asked] == ['{"id": 7}'])
+    it.wait(lambda: [(asked.message, asked.is_choice) for asked in it.chats.asked] == [('{"id": 7}', True)])
     assert [(row.isVisible(), row.isChecked()) for row in rows] == [(False, False), (True, True)]
     it.qtbot.mouseClick(rows[1], Qt.MouseButton.LeftButton)
     it.chats.tell(Ended("model_stop"))

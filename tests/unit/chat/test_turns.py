@@ -139,6 +139,20 @@ def test_a_trigger_answers_before_the_model_and_is_part_of_the_conversation(tmp_
     play(story())
 
 
+def test_no_trigger_is_tried_on_an_option_that_the_agent_gave(tmp_path: Path) -> None:
+    repo = desk(tmp_path / "desk", {"match": "", "text": "Nothing done."})
+    repo.tool("boom", py="raise SystemExit", triggers=[{"kind": "regex", "pattern": r"^boom (?<t>\S+)$"}])
+
+    async def story() -> None:
+        async with talking(repo, tmp_path / "data") as talker:
+            told = await talker.say("boom prod", is_choice=True)
+            assert of_type(told, "tool_call_start") == []
+            assert Talker.text(told) == "Nothing done."
+            assert of_type(await talker.say("boom prod"), "tool_call_start") != []
+
+    play(story())
+
+
 def test_a_trigger_may_leave_the_answer_to_the_model(tmp_path: Path) -> None:
     repo = desk(tmp_path / "desk", {"match": "shelf", "text": "It failed."}, {"text": "So: {{last_tool_result}}"})
     for name, body in (("find", "return [1, 2]"), ("lose", "raise ValueError('the shelf is empty')")):
