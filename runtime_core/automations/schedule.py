@@ -48,6 +48,9 @@ _EVERY: Final = re.compile(
 _LOOK_BACK_S: Final = (3600.0, 86_400.0, 35 * 86_400.0, 400 * 86_400.0)
 
 
+_WRONG_ORDINAL: Final = re.compile(r"\b([2-9]?)([123])th\b")  # cronsim says 31th
+
+
 class ScheduleError(ValueError):
     """What is wrong with a schedule, as a sentence. ``in_zone``: its time zone is."""
 
@@ -118,7 +121,8 @@ class Schedule:
     def in_words(self) -> str:
         zone = f" ({self.timezone})" if self.timezone else ""
         if self.cron:
-            return f"{CronSim(self._expression, datetime.now(self._zone)).explain()}{zone}"
+            words = CronSim(self._expression, datetime.now(self._zone)).explain()
+            return f"{_WRONG_ORDINAL.sub(_ordinal, words)}{zone}"
         if self.every:
             return f"Every {_interval_words(self.every)}"
         if self.at:
@@ -236,3 +240,8 @@ def _interval_words(every: str) -> str:
     if len(parts) == 1 and parts[0][0] == 1:
         return parts[0][1]
     return " ".join(f"{number} {word if number == 1 else f'{word}s'}" for number, word in parts)
+
+
+def _ordinal(found: re.Match[str]) -> str:
+    ending = {"1": "st", "2": "nd", "3": "rd"}[found[2]]
+    return f"{found[1]}{found[2]}{ending}"

@@ -59,7 +59,8 @@ async def _found(assertion: Assertion, observed: Observed) -> tuple[bool, str]:
         case "max_latency":
             return observed.latency_s <= value, f"the answer took {observed.latency_s:.3f} s"
         case "max_turns":
-            return observed.turns <= value, f"the agent took {observed.turns} turns"
+            count = f"{observed.turns} turn{'' if observed.turns == 1 else 's'}"
+            return observed.turns <= value, f"the agent took {count}"
         case "tool_called":
             return _called(value, observed.calls)
         case "judged":

@@ -161,6 +161,8 @@ def test_an_unknown_time_zone_is_named(zone: str) -> None:
     ("schedule", "words"),
     [
         (Schedule(cron="30 9 * * MON-FRI", timezone=BERLIN), "At 09:30 on Monday through Friday (Europe/Berlin)"),
+        (Schedule(cron="0 9 31 * *"), "At 09:00 on the 31st day of every month"),
+        (Schedule(cron="0 9 12,22,23 * *"), "At 09:00 on the 12th, the 22nd, and the 23rd day of month"),
         (Schedule(every="1 h"), "Every hour"),
         (Schedule(every="90 minutes"), "Every 90 minutes"),
         (Schedule(at="2026-12-24T18:00", timezone=BERLIN), "Once, on 2026-12-24 at 18:00 (Europe/Berlin)"),

@@ -56,6 +56,7 @@ def test_reasons_say_what_was_seen() -> None:
     missing = verdict("tool_called: pay").reason
     assert missing == "pay was not called; called were: store__parcels__query, load_dock"
     assert verdict("max_turns: 1").reason == "the agent took 2 turns"
+    assert verdict("max_turns: 1", Observed("", turns=1)).reason == "the agent took 1 turn"
     assert "43 characters" in verdict("length_between: [0, 1]", Observed("x" * 43)).reason
     assert verdict("contains: x", Observed("")).reason == "the response is: (empty)"
 
