@@ -6,6 +6,7 @@ Only what reads is sent again. The key goes to the configured origin and nowhere
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -41,6 +42,7 @@ LOG_LIMIT: Final = 16 * 1024 * 1024
 """Bytes of one answer."""
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 60.0
+_LONGEST_WAIT_S: Final = 60.0
 _REDIRECTS: Final = 5
 _NO_RETRY: Final = frozenset({400, 401, 403, 404, 405, 410, 422})
 
@@ -202,11 +204,13 @@ class Platform:
         except JsonError:
             said = "" if text.lstrip().startswith("<") else complaint(text)
         reason = f" It says: {said}" if said else ""
+        wait_s = _retry_after(response.headers.get("retry-after"))
         told = f"{what} {_REFUSED.get(status) or _told(status, is_read=is_read)}"
+        if status == 429 and wait_s:
+            told += f" It names {math.ceil(wait_s)} seconds{' or more' if wait_s == _LONGEST_WAIT_S else ''} to wait."
         in_doubt = not is_read and status >= 500
         fault = _fault(_CODES.get(status, "platform_failed"), told, reason, in_doubt=in_doubt)
         fault.details["status"] = status
-        wait_s = _retry_after(response.headers.get("retry-after"))
         if wait_s is not None:
             fault.details["retry_after_s"] = wait_s
         if is_read and status not in _NO_RETRY:
@@ -277,13 +281,13 @@ def _retry_after(given: str | None) -> float | None:
     if given is None:
         return None
     if re.fullmatch(r"\d+(\.\d+)?", given.strip()):
-        return min(float(given), 60.0)
+        return min(float(given), _LONGEST_WAIT_S)
     try:
         until = parsedate_to_datetime(given)
     except (ValueError, OverflowError):
         return None
     until = until.replace(tzinfo=until.tzinfo or UTC)  # "-0000": no zone is told
-    return min(max((until - datetime.now(UTC)).total_seconds(), 0.0), 60.0)
+    return min(max((until - datetime.now(UTC)).total_seconds(), 0.0), _LONGEST_WAIT_S)
 
 
 async def _text(response: httpx.Response) -> str:

@@ -165,6 +165,8 @@ def test_an_unknown_build_is_not_asked_for_again(server: PlatformServer) -> None
     [
         (Says({"error": {"message": "no such agent"}}, 404), "NOT_FOUND", "It says: no such agent"),
         (Says({"message": "slow down"}, 429, {"Retry-After": "7"}), "rate_limited", "It says: slow down"),
+        (Says({}, 429, {"Retry-After": "7"}), "rate_limited", "It names 7 seconds to wait."),
+        (Says({}, 429, {"Retry-After": "3600"}), "rate_limited", "It names 60 seconds or more to wait."),
         (Says("nope", 403), "platform_forbidden", "may not do that"),
         (Says({}, 500), "platform_failed", "500"),
         (Says({"error": f"bad key {KEY}"}, 400), "platform_failed", "bad key ***"),
