@@ -57,7 +57,7 @@ def check(root: Path, data: Path, *, as_json: bool) -> int:
     report = Report()
     check_grants(bundle.tools, bundle.agents, report)
     keychain = Keychain()
-    openapi, used = described(bundle, keychain), used_models(bundle, chosen.models, keychain.get)
+    openapi, used = described(bundle, keychain), used_models(bundle, chosen.models, keychain.get, keychain.trouble)
     problems = [
         *map(as_judged, bundle.problems),
         *report.problems,

@@ -22,7 +22,7 @@ from runtime_core.chat.chats import Chats
 from runtime_core.connections.client import Connections
 from runtime_core.connections.mcp import McpServers
 from runtime_core.connections.openapi_source import OpenApiDocuments
-from runtime_core.connections.secrets import EnvironmentSecrets, Secrets
+from runtime_core.connections.secrets import EnvironmentSecrets, Secrets, trouble
 from runtime_core.deploys.builds import Builds
 from runtime_core.deploys.local import Workshop
 from runtime_core.deploys.switching import LocalSwitches, PlatformSwitches
@@ -154,7 +154,7 @@ class Runtime:
             await asyncio.to_thread(self._mcp.sweep)
         far_tools = (OpenApiTools(self._openapi, self._connections), McpTools(self._mcp))
         self._hooks = Hooks(self._new_hosts(), self._documents)
-        self.models = Models(self._model, self._settings.models, self._secrets.get)
+        self.models = Models(self._model, self._settings.models, self._secrets.get, partial(trouble, self._secrets))
         own_tools = (ChatTools(), KnowledgeTools(), MemoryTools(self._journal))
         families = (*own_tools, store_tools, WebTools(self._secrets), requests, mail_tools, *far_tools)
         toolbox = Toolbox(families, StoredSwitches(self._journal))

@@ -45,6 +45,7 @@ class Keychain:
         self._stuck: threading.Thread | None = None
         self._kept: dict[str, tuple[float, str | None]] = {}
         self._quiet_until = 0.0
+        self._trouble: str | None = None
 
     def get(self, name: str) -> str | None:
         """The value in the environment, else in the keychain, else None; None too if that does not answer in time."""
@@ -53,18 +54,24 @@ class Keychain:
             return found
         kept = self._kept.get(name)
         if kept is not None and time.monotonic() - kept[0] < _KEPT_S:
+            self._trouble = None
             return kept[1]
         if time.monotonic() < self._quiet_until:
             return None
         try:
             value = self._ask(lambda: _backend().get_password(SERVICE, name))
-        except _Silent:
+        except KeychainUnavailable as error:
+            self._trouble = str(error)
+            if not isinstance(error, _Silent):
+                self._quiet_until = time.monotonic() + _QUIET_S
             return None
-        except KeychainUnavailable:
-            self._quiet_until = time.monotonic() + _QUIET_S
-            return None
+        self._trouble = None
         self._kept[name] = (time.monotonic(), value)
         return value
+
+    def trouble(self) -> str | None:
+        """Why the keychain gave no value when it was last asked for one; None if it answered."""
+        return self._trouble
 
     def names(self) -> Sequence[str]:
         """What is stored in the keychain. Raises `KeychainUnavailable`."""

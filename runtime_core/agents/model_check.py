@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runtime_core.agents.models import Naming, load_script, named_models, shown
-from runtime_core.agents.provider_model import Secret
+from runtime_core.agents.provider_model import Secret, Trouble, no_trouble
 from runtime_core.agents.providers import SCRIPTED, ModelSpec
 from runtime_core.agents.turns import ModelUnusable
 from runtime_core.repo.bundle import Bundle, Problem
@@ -23,7 +23,7 @@ class Used:
     problems: Sequence[Problem] = ()
 
 
-def used_models(bundle: Bundle, defaults: DefaultModels, secret: Secret) -> Used:
+def used_models(bundle: Bundle, defaults: DefaultModels, secret: Secret, trouble: Trouble = no_trouble) -> Used:
     """Looks keys up, so it may block; asks no provider for anything."""
     naming = Naming(bundle.manifest, bundle.root, defaults, None, Path.cwd())
     found: dict[str, Sequence[str]] = {}
@@ -36,7 +36,7 @@ def used_models(bundle: Bundle, defaults: DefaultModels, secret: Secret) -> Used
             for spec in specs:
                 if spec.provider == SCRIPTED:
                     load_script(Path(spec.model))
-                problem = _missing_key(spec, secret)
+                problem = _missing_key(spec, secret, trouble)
                 if problem is not None:
                     problems[problem] = None
         except ModelUnusable as unusable:
@@ -44,11 +44,15 @@ def used_models(bundle: Bundle, defaults: DefaultModels, secret: Secret) -> Used
     return Used(found, list(problems))
 
 
-def _missing_key(spec: ModelSpec, secret: Secret) -> Problem | None:
+def _missing_key(spec: ModelSpec, secret: Secret, trouble: Trouble) -> Problem | None:
     """Of one that its repository names, the repository says so itself."""
     is_silent = spec.provider == SCRIPTED or spec.credentials is not None or not spec.wants_key
     if is_silent or spec.key is None or secret(spec.key) is not None:
         return None
+    failed = trouble()
+    if failed is not None:
+        message = f"{spec} ({spec.named_in}) cannot be asked: {spec.key} is not in the environment."
+        return Problem("warning", ENV_NOT_SET, ".", message, failed)
     message = f"{spec} ({spec.named_in}) cannot be asked: there is no {spec.key}."
     remedy = f"Store it with: operator-inbox secret set {spec.key}, or set {spec.key} in the environment."
     return Problem("warning", ENV_NOT_SET, ".", message, remedy)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from runtime_core.agents.fallback import Fallback
 from runtime_core.agents.provider_lines import Lines
-from runtime_core.agents.provider_model import ProviderModel, Secret
+from runtime_core.agents.provider_model import ProviderModel, Secret, Trouble, no_trouble
 from runtime_core.agents.providers import SCRIPTED, ModelSpec, check, read_spec
 from runtime_core.agents.turns import Model, ModelUnusable
 from runtime_core.repo.references import ENV
@@ -70,10 +70,13 @@ class Models:
     """All models of one runtime; belongs to its loop. Which scripted replies are used up is remembered for each user,
     that is, a run or a conversation, as long as this process runs."""
 
-    def __init__(self, override: str | None, defaults: DefaultModels, secret: Secret) -> None:
+    def __init__(
+        self, override: str | None, defaults: DefaultModels, secret: Secret, trouble: Trouble = no_trouble
+    ) -> None:
         self._override = override
         self._defaults = defaults
         self._secret = secret
+        self._trouble = trouble
         self._folder = Path.cwd()
         self._lines = Lines()
         self._scripts: OrderedDict[str, dict[str, ScriptedModel]] = OrderedDict()
@@ -108,7 +111,7 @@ class Models:
 
     async def _model(self, spec: ModelSpec, scripts: dict[str, ScriptedModel], *, has_next: bool) -> Model:
         if spec.provider != SCRIPTED:
-            return ProviderModel(spec, self._lines, self._secret, has_next=has_next)
+            return ProviderModel(spec, self._lines, self._secret, self._trouble, has_next=has_next)
         if spec.model not in scripts:
             loaded = await asyncio.to_thread(load_script, Path(spec.model))
             scripts.setdefault(spec.model, loaded)  # somebody may have been faster

@@ -51,8 +51,10 @@ def retry_in(error: Exception, default_s: float) -> float | None:
     return default_s if is_cut else None
 
 
-def missing_key(spec: ModelSpec, name: str) -> ModelError:
-    return ModelError("bad_key", f"{spec} cannot be asked: there is no {name}. {_store(name)}")
+def missing_key(spec: ModelSpec, name: str, trouble: str | None) -> ModelError:
+    """``trouble``: why nobody knows whether there is one."""
+    why = f"there is no {name}. {_store(name)}" if trouble is None else f"{name} is not in the environment. {trouble}"
+    return ModelError("bad_key", f"{spec} cannot be asked: {why}")
 
 
 def unfit_key(spec: ModelSpec, name: str) -> ModelError:

@@ -21,6 +21,14 @@ if TYPE_CHECKING:  # takes more than a second, so it is imported in threads
 Secret = Callable[[str], str | None]
 """The value for the NAME of an ``env:NAME``. May block while a keychain answers."""
 
+Trouble = Callable[[], str | None]
+"""Why the last value was not found out, None if it was or if there is none."""
+
+
+def no_trouble() -> str | None:
+    """Of those who are always answered."""
+
+
 _KEY: Final = re.compile(r"[!-~]+")
 RETRY_WAITS_S: Final = (0.5, 2.0)
 """How long it is waited before a request is sent once more, unless the provider says how long."""
@@ -33,10 +41,13 @@ BEGINS_IN_S: Final = 30.0
 class ProviderModel:
     """Implements `Model`. Its key is looked up for each request. ``has_next``: another one is asked if it is silent."""
 
-    def __init__(self, spec: ModelSpec, lines: Lines, secret: Secret, *, has_next: bool = False) -> None:
+    def __init__(
+        self, spec: ModelSpec, lines: Lines, secret: Secret, trouble: Trouble, *, has_next: bool = False
+    ) -> None:
         self._spec = spec
         self._lines = lines
         self._secret = secret
+        self._trouble = trouble
         self._has_next = has_next
 
     @property
@@ -111,7 +122,7 @@ class ProviderModel:
         key = self._secret(name) if name is not None else None
         if name is None or key is None or not key.strip():
             if name is not None and self._spec.wants_key:
-                raise missing_key(self._spec, name)
+                raise missing_key(self._spec, name, self._trouble())
             return None
         if _KEY.fullmatch(key) is None:
             raise unfit_key(self._spec, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from runtime_core.repo.references import ENV
 
@@ -14,6 +14,20 @@ class Secrets(Protocol):
     def get(self, name: str) -> str | None:
         """The value of an environment variable or keychain entry, None where there is none or an empty one."""
         ...
+
+
+@runtime_checkable
+class MayFail(Protocol):
+    """Of `Secrets` that are asked somewhere else, which may not answer."""
+
+    def trouble(self) -> str | None:
+        """Why the last value was not found out, and what to do; None if it was, or if there is none."""
+        ...
+
+
+def trouble(secrets: Secrets) -> str | None:
+    """As `MayFail.trouble`."""
+    return secrets.trouble() if isinstance(secrets, MayFail) else None
 
 
 class EnvironmentSecrets:

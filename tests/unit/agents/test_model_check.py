@@ -51,6 +51,13 @@ def test_an_agent_without_a_model_uses_that_of_the_settings_or_none(tmp_path: Pa
     assert mine == Used({"default": ["ollama:llama"]}, [])
 
 
+def test_a_keychain_that_does_not_answer_is_named_instead_of_a_missing_key(tmp_path: Path) -> None:
+    bundle = load_bundle(repository(tmp_path, {"main": CLAUDE}))
+    (problem,) = used_models(bundle, DefaultModels(), no_key, lambda: "The keychain is locked.").problems
+    assert problem.message.endswith("cannot be asked: ANTHROPIC_API_KEY is not in the environment.")
+    assert problem.remedy == "The keychain is locked."
+
+
 def test_a_missing_key_is_a_warning_with_the_command_that_stores_it(tmp_path: Path) -> None:
     theirs = {"provider": "openai", "model": "m", "baseUrl": "https://x.example/v1", "credentials": "env:THEIRS"}
     root = repository(tmp_path, {"main": {**CLAUDE, "fallback": theirs}}, other="default")

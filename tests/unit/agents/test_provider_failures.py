@@ -11,6 +11,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -20,9 +21,11 @@ from hypothesis import strategies as st
 from runtime_core.agents import provider_lines
 from runtime_core.agents.clock import left, limit, standing_still
 from runtime_core.agents.fallback import Fallback
+from runtime_core.agents.models import Models
 from runtime_core.agents.provider_stream import Ear
 from runtime_core.agents.turns import Heard, Model, ModelError, Reply, Turn, unheard
 from runtime_core.wire.json import loads
+from runtime_core.wire.settings import DefaultModels
 from tests.support.providers import KEY, Fault, Providers, provider_server
 from tests.support.web import Says, web_server
 from tests.unit.agents.asking import FIND, a_turn, ask, failure, no_key, with_model
@@ -140,6 +143,19 @@ def test_a_missing_key_is_named_with_the_command_that_stores_it(provider: str) -
     assert error.code == "bad_key"
     assert error.message.startswith(f"{provider}:x cannot be asked: there is no {provider.upper()}_API_KEY.")
     assert f"operator-inbox secret set {provider.upper()}_API_KEY" in error.message
+
+
+def test_a_keychain_that_does_not_answer_is_named_as_the_problem() -> None:
+    async def story() -> None:
+        models = Models("openai:x", DefaultModels(), no_key, lambda: "The keychain did not answer. Unlock it.")
+        model = await models.choose("run_1", {}, Path("/nowhere"))
+        assert model is not None
+        with pytest.raises(ModelError) as caught:
+            await model.reply(a_turn())
+        said = "OPENAI_API_KEY is not in the environment. The keychain did not answer. Unlock it."
+        assert (caught.value.code, caught.value.message) == ("bad_key", f"openai:x cannot be asked: {said}")
+
+    asyncio.run(story())
 
 
 def test_google_tells_a_wrong_key_in_its_own_way() -> None:

@@ -100,7 +100,8 @@ def test_a_keychain_that_forgets_is_found_out(use: Use) -> None:
 def test_a_keychain_that_refuses_is_named_without_the_secret(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(NAME, raising=False)
     use(DismissedKeychain())
-    assert Keychain().get(NAME) is None
+    chain = Keychain()
+    assert (chain.get(NAME), "Failed to unlock" in str(chain.trouble())) == (None, True)
     with pytest.raises(KeychainUnavailable, match="Prompt dismissed") as caught:
         Keychain().set(NAME, "s3cret")
     assert "s3cret" not in str(caught.value)
@@ -140,6 +141,7 @@ def test_a_keychain_that_hangs_costs_its_limit_once_and_works_again_when_it_answ
         hanging = [thread for thread in threading.enumerate() if thread.name == "keychain"]
         for _ in range(50):
             assert chain.get(NAME) is None
+        assert "did not answer within 0.1 s. Unlock it" in str(chain.trouble())
         assert [thread for thread in threading.enumerate() if thread.name == "keychain"] == hanging
         with pytest.raises(KeychainUnavailable, match=r"within 0\.1 s\. Unlock it"):
             chain.names()
@@ -148,7 +150,7 @@ def test_a_keychain_that_hangs_costs_its_limit_once_and_works_again_when_it_answ
     for thread in hanging:
         thread.join()
     locked.entries["operator-inbox", NAME] = "there after all"
-    assert chain.get(NAME) == "there after all"
+    assert (chain.get(NAME), chain.trouble()) == ("there after all", None)
 
 
 def test_a_keychain_may_be_asked_from_many_threads(memory: MemoryKeychain) -> None:
