@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
 
 from pydantic_ai.exceptions import (
     ModelAPIError,
@@ -18,6 +19,7 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
+from runtime_core.agents.providers import LOOPBACK
 from runtime_core.agents.turns import ModelError
 from runtime_core.connections.masking import masked
 
@@ -66,6 +68,8 @@ def told(error: Exception, spec: ModelSpec, key: str | None) -> ModelError:
     """The same failure in words, without the key wherever it is spelled."""
     found = _told(error, spec, is_key_sent=key is not None)
     message = masked(found.message, [key] if key else [])
+    if not message.endswith((".", "!", "?", "…")):
+        message = f"{message}."
     return ModelError(found.code, message, retry_after_s=found.retry_after_s)
 
 
@@ -136,7 +140,8 @@ def _store(name: str | None) -> str:
 
 def _check_way(spec: ModelSpec) -> str:
     if spec.base_url is None:
-        return "Check the network."
+        is_here = urlsplit(spec.service.base_url).hostname in LOOPBACK
+        return f"Check that {spec.provider} runs on this computer." if is_here else "Check the network."
     return f"Check that the server runs and that its address in {spec.named_in} is right."
 
 

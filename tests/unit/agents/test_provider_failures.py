@@ -17,12 +17,15 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_ai.exceptions import UserError
 
 from runtime_core.agents import provider_lines
 from runtime_core.agents.clock import left, limit, standing_still
 from runtime_core.agents.fallback import Fallback
 from runtime_core.agents.models import Models
+from runtime_core.agents.provider_errors import told
 from runtime_core.agents.provider_stream import Ear
+from runtime_core.agents.providers import PROVIDERS, ModelSpec, Provider
 from runtime_core.agents.turns import Heard, Model, ModelError, Reply, Turn, unheard
 from runtime_core.wire.json import loads
 from runtime_core.wire.settings import DefaultModels
@@ -243,6 +246,19 @@ def test_a_server_that_does_not_run_is_named_with_its_address(provider: str) -> 
     assert error.code == "unavailable"
     assert error.message.startswith(f"{provider}:x@{address} cannot be reached: {os.strerror(errno.ECONNREFUSED)}. ")
     assert "Check that the server runs" in error.message
+
+
+def test_ollama_that_does_not_run_is_no_matter_of_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        base_url = f"http://localhost:{taken.getsockname()[1]}/v1"
+    monkeypatch.setitem(PROVIDERS, "ollama", Provider(base_url, needs_key=False))  # pyright: ignore[reportArgumentType]
+    assert failure("ollama:x").message.endswith(". Check that ollama runs on this computer.")
+
+
+def test_whatever_a_provider_says_ends_as_a_sentence() -> None:
+    error = UserError("it takes no pictures")
+    message = told(error, ModelSpec("openai", "x", "--model"), None).message
+    assert message == "openai:x cannot be asked this: it takes no pictures."
 
 
 def test_a_name_nobody_has_is_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
