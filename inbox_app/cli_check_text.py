@@ -57,7 +57,7 @@ def lines(
         yield ""
         yield "With ctx.store and ctx.request, tools that are not durable reach every store and connection."
     for agent in agents:
-        named = " or ".join(models[agent.name]) or "none is named (see models.md)"
+        named = " or ".join(models[agent.name]) or "none that can be used (see models.md)"
         yield from _lists(f"AGENT {visible(agent.name)}", (("model", [named]), *_agent(agent, bundle)))
     yield from _table(["STORE", "KEY", "FIELDS", "REMOVABLE", "FOUND BY"], map(_store, bundle.stores.values()))
     yield from _table(["CONNECTION", "PROTOCOL", "GUARDED", "STATE"], map(_connection, bundle.connections.values()))
