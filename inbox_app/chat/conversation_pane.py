@@ -48,7 +48,7 @@ class ConversationPane(ListPane):
             self.empty.show_text(
                 "message-square",
                 self.tr("No conversation yet"),
-                self.tr("Write to an agent at the right; what is said is kept and listed here."),
+                self.tr("Write to an agent; what is said is kept and listed here."),
             )
         if total > listed:
             text = self.tr("{0} of {1} listed").format(locale.toString(listed), locale.toString(total))

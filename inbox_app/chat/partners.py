@@ -91,11 +91,17 @@ class Partners(QObject):
         except GatewayError as error:
             self.problem = error.message
         usable = (one for one in self.repositories or () if not one.broken)
-        self.all = [Partner(one, agent) for one in usable for agent in one.agents]
+        self.all = [one for repository in usable for one in _in_order(repository)]
         keys = [partner.key for partner in self.all]
         wanted = self._memory.recall(CHOSEN)
         self._picked = keys.index(wanted) if wanted in keys else _first_choice(self.all)
         self.changed.emit()
+
+
+def _in_order(repository: Repository) -> Sequence[Partner]:
+    """Its agents by their names, the default one first."""
+    partners = (Partner(repository, agent) for agent in repository.agents)
+    return sorted(partners, key=lambda one: (one.agent.name != "default", one.name.casefold()))
 
 
 def _first_choice(partners: Sequence[Partner]) -> int:

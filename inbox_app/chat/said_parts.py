@@ -242,8 +242,9 @@ class NotePart(Part):
 
 
 class EndPart(Part):
-    """How the turn ended, if not well, and how many tokens it took."""
+    """How the turn ended, if not well, and how many tokens it took. ``again``: to say the same once more."""
 
+    again = Signal()
     gap = 8
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -255,8 +256,15 @@ class EndPart(Part):
         row.setSpacing(theme.px(SPACE_2))
         row.addWidget(self._icon)
         row.addWidget(self._text, 1)
+        self._again = ActionButton(theme, self.tr("Try again"), "link", parent=self, height=LINE_HEIGHT["body"])
+        self._again.clicked.connect(self.again)
+        self._again.hide()
+        row.addWidget(self._again)
 
-    def show_end(self, icon: str, role: Role, text: str) -> None:
+    def show_end(self, icon: str, role: Role, text: str, *, has_again: bool = False) -> None:
+        if has_again == self._again.isHidden():
+            self._again.setVisible(has_again)
+            self.fitted.emit()
         self._icon.setVisible(bool(icon))
         self._icon.set_icon(icon, role)
         self._text.set_role(role if icon else "muted")

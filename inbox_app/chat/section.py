@@ -254,6 +254,20 @@ class ChatSection(QObject):
             self._say(text, is_choice=True)
 
     @Slot()
+    def _on_again(self) -> None:
+        talk, composer = self._talk, self._page.composer
+        if talk.is_running or not talk.logs:
+            return
+        log, sent = talk.logs[-1], talk.sent
+        if sent is not None and sent.message == log.asked:
+            self._say(sent.message, sent.files, is_choice=sent.is_choice)
+        elif not log.files:
+            self._say(log.asked)
+        else:
+            composer.set_text("\n".join(part for part in (log.asked, composer.text) if part))
+            composer.show_problem(self.tr("Attach the files of this message again, then send it."))
+
+    @Slot()
     def _on_typed(self) -> None:
         self._around.memory.keep(self._draft_name(self._talk), self._page.composer.text)
 
@@ -456,6 +470,7 @@ class ChatSection(QObject):
         page.composer.left_above.connect(self._on_left_above)
         page.transcript.left_below.connect(self._on_left_below)
         page.transcript.said.connect(self._on_chosen)
+        page.transcript.again.connect(self._on_again)
         page.choice.chosen.connect(self._on_partner_chosen)
         page.empty.followed.connect(self._on_link_followed)
         self._acts.changed.connect(self._partners.load)

@@ -54,6 +54,8 @@ class Talk(QObject):
         self.logs: list[TurnLog] = []
         self.files: list[ChatFile] = []
         """What waits to be sent along with the next message."""
+        self.sent: ChatRequest | None = None
+        """What was said last, here."""
         self.unsent: ChatRequest | None = None
         self.known: ChatSession | None = None
         """As it was when it was read; None after a turn that was had here."""
@@ -96,7 +98,7 @@ class Talk(QObject):
         number = self.logs[-1].number + 1 if self.logs else 1
         self.logs.append(TurnLog(number, message, self._clock(), names, self._clock))
         self._is_running = True
-        self.known = None
+        self.known, self.sent = None, asked
         self._spawn(self._listen(chats, asked, self.logs[-1]), "chat turn")
 
     def _log_of(self, turn: ChatTurn, known: TurnLog | None) -> TurnLog:

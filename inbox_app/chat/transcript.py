@@ -45,6 +45,8 @@ class Transcript(QAbstractScrollArea):
     """
 
     said = Signal(str)
+    again = Signal()
+    """What was said last is to be said once more."""
     made_question = Signal(object)
     run_wanted = Signal(str)
     left_below = Signal()
@@ -210,6 +212,7 @@ class Transcript(QAbstractScrollArea):
             view.reordered.connect(self._on_reordered)
             view.moved.connect(self._on_moved)
             view.said.connect(self.said)
+            view.again.connect(self.again)
             view.made_question.connect(self._on_made_question)
             view.run_wanted.connect(self.run_wanted)
             self._renew(at)

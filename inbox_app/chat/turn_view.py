@@ -63,6 +63,7 @@ class TurnView(QWidget):
     reordered = Signal()
     moved = Signal(int)
     said = Signal(str)
+    again = Signal()
     made_question = Signal(object)
     run_wanted = Signal(str)
 
@@ -191,7 +192,8 @@ class TurnView(QWidget):
                 part = more = MorePart(theme, self)
                 more.wanted.connect(self._on_more_wanted)
             case End():
-                part = EndPart(theme, self)
+                part = end = EndPart(theme, self)
+                end.again.connect(self.again)
         part.fitted.connect(self.fitted)
         part.moved.connect(self._on_moved)
         return part
@@ -227,7 +229,9 @@ class TurnView(QWidget):
         elif isinstance(content, More) and isinstance(part, MorePart):
             part.show_count(content.count)
         elif isinstance(part, EndPart):
-            part.show_end(*end_words(self._log))
+            failed = self._log.end in ("error", "interrupted")
+            has_again = failed and self._next_said is None and self._ready
+            part.show_end(*end_words(self._log), has_again=has_again)
 
     def _renew_question(self, part: QuestionPart, question: Question) -> None:
         sending = self._sources.sending_of(question.pause.id)

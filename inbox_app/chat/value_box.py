@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from inbox_app.cards.payload_part import Payload
 from inbox_app.gateway import values
@@ -14,6 +14,7 @@ from inbox_app.theme.theme import Theme
 from inbox_app.theme.tokens import SPACE_1
 from inbox_app.widgets.payload_view import PayloadView
 from inbox_app.widgets.plain_label import PlainLabel
+from inbox_app.widgets.prose import Prose
 
 SHORT: Final = 2000
 """Characters of JSON that stand in the conversation as they are."""
@@ -39,13 +40,36 @@ class ValueBox(QWidget):
                 old.hide()
                 old.deleteLater()
         self._short = self._long = None
-        if len(values.compact(value, SHORT)) <= SHORT:
+        if isinstance(value, str) and len(value) > SHORT:
+            self._long = _Text(self._theme, self._title, value, self)
+            self._column.addWidget(self._long)
+        elif len(values.compact(value, SHORT)) <= SHORT:
             self._short = Payload(self._theme, self._title, "", self)
             self._short.show_value(value)
             self._column.addWidget(self._short)
         else:
             self._long = _Window(self._theme, self._title, value, self)
             self._column.addWidget(self._long)
+
+
+class _Text(QWidget):
+    """A long text, as it is: also JSON that was cut off and can no longer be read as such."""
+
+    def __init__(self, theme: Theme, title: str, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        words = Prose(theme, title, "text", "mono")
+        words.show_text(text)
+        area = QScrollArea(self)
+        area.setAccessibleName(title)
+        area.setFrameShape(QScrollArea.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setFixedHeight(theme.px(WINDOW))
+        area.setWidget(words)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(theme.px(SPACE_1))
+        column.addWidget(PlainLabel(title, theme, "label", "muted", self))
+        column.addWidget(area)
 
 
 class _Window(QWidget):

@@ -39,6 +39,8 @@ class ChatReader:
     def __init__(self) -> None:
         self._calls: dict[str, ChatCall] = {}
         self._labels: dict[str, tuple[str, str]] = {}
+        self._acted: set[str] = set()
+        """Specialists that did something since they said something."""
 
     def read(self, told: Wire) -> ChatEvent | None:
         """What an event says to the window; None for one that says nothing, or that is not known."""
@@ -81,13 +83,14 @@ class ChatReader:
             case {"type": "tool_label_update"}:
                 return self._labelled(call, told)
             case {"type": "subagent_event", "event_type": "thought"}:
-                return self._put(replace(call, said=call.said + _text(told.get("text"))))
+                return self._put(replace(call, said=call.said + self._apart(call) + _text(told.get("text"))))
             case _:
                 return None
 
     def _started(self, id: str, told: Wire) -> ChatCall:
         name = _text(told.get("tool_name"))
         running, completed = _text(told.get("running_label")), _text(told.get("completed_label"))
+        self._acted.add(_text(told.get("parent_tool_id")))
         self._labels[id] = (running, completed or running)
         return self._put(
             ChatCall(
@@ -101,6 +104,12 @@ class ChatReader:
                 internal=told.get("internal") is True,
             )
         )
+
+    def _apart(self, call: ChatCall) -> str:
+        """What stands before the next piece that a specialist says."""
+        begins_anew = call.id in self._acted and call.said != ""
+        self._acted.discard(call.id)
+        return "\n\n" if begins_anew else ""
 
     def _labelled(self, call: ChatCall, told: Wire) -> ChatCall:
         running, completed = self._labels[call.id]

@@ -30,7 +30,7 @@ from inbox_app.theme.tokens import LINE_HEIGHT, RADIUS_FIELD, SPACE_2, SPACE_3, 
 from inbox_app.widgets.hidden_text import Tag, original, paint_tags, pieces, reveal, shown, tag_formats
 
 MOST_IN_LINE: Final = 2000
-"""Layout is quadratic in the length of a line; a longer one is broken."""
+"""Layout is quadratic in the length of a line; a longer one is broken, between words if it has any."""
 MOST_AT_ONCE: Final = 64 * 1024
 DESCRIBED: Final = 1000
 FENCE: Final = "```"
@@ -222,9 +222,13 @@ class Prose(QWidget):
         if self._lines:
             parts[0] = self._take_last() + parts[0]
         for part in parts:
-            for start in range(0, max(1, len(part)), MOST_IN_LINE):
-                piece = part[start : start + MOST_IN_LINE]
-                self._lines.append(_Line(piece, self._kind_of(piece), start + MOST_IN_LINE < len(part)))
+            start = 0
+            while len(part) - start > MOST_IN_LINE:
+                blank = part.rfind(" ", start, start + MOST_IN_LINE)
+                end = blank + 1 if blank > start else start + MOST_IN_LINE
+                self._lines.append(_Line(part[start:end], self._kind_of(part[start:end]), True))
+                start = end
+            self._lines.append(_Line(part[start:], self._kind_of(part[start:])))
         self.updateGeometry()
         self.update()
         self.resized.emit()

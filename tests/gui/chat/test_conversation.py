@@ -499,3 +499,53 @@ def test_new_below_is_said_only_of_what_is_new_and_below(chat: Open) -> None:
     assert it.transcript._new_below.isHidden()
     it.chats.tell(Text("More words. " * 100))
     it.wait(it.transcript._new_below.isVisible)
+
+
+def test_what_ended_by_an_error_is_tried_again_with_its_files(chat: Open, tmp_path: Path) -> None:
+    it = chat()
+    (tmp_path / "a.txt").write_text("x")
+    it.composer.add_paths([str(tmp_path / "a.txt")])
+    it.wait(lambda: len(it.composer.files) == 1)
+    it.say("Hello")
+    it.chats.tell(Note("Too many requests.", error=True), Ended("error"))
+    it.wait(lambda: it.button("Try again").isVisible())
+    it.button("Try again").click()
+    it.wait(lambda: len(it.chats.asked) == 2)
+    assert it.chats.asked[1].message == "Hello"
+    assert [file.filename for file in it.chats.asked[1].files] == ["a.txt"]
+    it.chats.tell(Text("Good day."), Ended("model_stop"))
+    it.wait(lambda: it.said[-1] == "Good day.")
+    assert not [
+        one for one in it.transcript.findChildren(QAbstractButton) if one.text() == "Try again" and one.isVisible()
+    ]
+
+
+def test_what_ended_by_an_error_earlier_comes_back_where_its_files_have_to_be_attached_again(chat: Open) -> None:
+    failed = replace(turn(1, "Look at this", Note("No.", error=True), end="error"), files=("a.txt",))
+    it = chat(FakeChats(conversation(listed(1), failed)))
+    it.open()
+    it.wait(lambda: it.button("Try again").isVisible())
+    it.button("Try again").click()
+    assert it.composer.text == "Look at this"
+    assert any(word.startswith("Attach the files") for word in it.words)
+    assert it.chats.asked == []
+
+
+def test_a_long_line_is_broken_between_words_and_copied_as_it_was(chat: Open) -> None:
+    words = "wonderful " * 500
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", Text(words.strip())))))
+    it.open()
+    it.wait(lambda: len(it.said) == 2)
+    prose = next(one for one in it.transcript.findChildren(Prose) if one.text.startswith("wonderful"))
+    assert len(prose._lines) > 1
+    assert all(line.text.endswith("wonderful ") for line in prose._lines[:-1])
+    it.qtbot.keyClick(prose, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert prose.selected_text() == words.strip()
+
+
+def test_a_long_result_that_was_cut_off_is_shown_as_it_is(chat: Open) -> None:
+    cut = '{"rows": ["' + "x" * 3000 + "\n[... truncated]"
+    it = chat(FakeChats(conversation(listed(1), turn(1, "Hi", call("1", result=cut)))))
+    it.open()
+    it.row("1").toggled.emit("1")
+    it.wait(lambda: cut in it.said)

@@ -187,3 +187,11 @@ def test_the_list_says_who_answers_and_in_which_of_several_repositories(chat: Op
     it.gateway.catalog = FakeCatalog(support_desk(), Repository("/bakery", "Bakery"))
     section_of(it)._partners.load()
     it.wait(lambda: model.index(0, 0).data(LOOK_ROLE).detail == "Default · support-desk")
+
+
+def test_agents_are_offered_by_their_names_the_default_one_first(chat: Open) -> None:
+    shown = {"a-last": "Zoe", "default": "Desk", "z-first": "anna"}
+    agents = [AgentInfo(name, display, "", "m:x") for name, display in shown.items()]
+    it = chat(repositories=[Repository("/shop", "shop", agents=agents)])
+    rows = [one for one in it.scene.window.findChildren(OptionRow) if one.isVisible()]
+    assert [row.accessibleName() for row in rows] == ["Desk", "anna", "Zoe"]

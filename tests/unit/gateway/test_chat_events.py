@@ -167,3 +167,12 @@ def test_a_specialist_is_named_on_the_terminal_whoever_sent_it() -> None:
         sent = call(start(tool_name="call_subagent", kind=kind, parameters={"agent": "tone-reviewer", "task": "look"}))
         turn = ChatTurn(number=1, asked="go", at=0.0, files=(), items=(sent,), end="model_stop")
         assert list(turn_lines(turn))[1].split() == ["·", "tone-reviewer"]
+
+
+def test_what_a_specialist_says_after_it_acted_stands_apart() -> None:
+    def thought(text: str) -> dict[str, Any]:
+        return {"type": "subagent_event", "event_type": "thought", "parent_tool_id": "c1", "text": text}
+
+    inner = start("c2", parent_tool_id="c1")
+    assert call(start(), inner, thought("do"), thought("wn 3")).said == "down 3"
+    assert call(start(), thought("down 3"), inner, thought("back "), thought("from 3")).said == "down 3\n\nback from 3"
