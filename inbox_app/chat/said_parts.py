@@ -254,12 +254,12 @@ class EndPart(Part):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(theme.px(SPACE_2))
-        row.addWidget(self._icon)
-        row.addWidget(self._text, 1)
         self._again = ActionButton(theme, self.tr("Try again"), "link", parent=self, height=LINE_HEIGHT["body"])
         self._again.clicked.connect(self.again)
         self._again.hide()
         row.addWidget(self._again)
+        row.addWidget(self._icon)
+        row.addWidget(self._text, 1)
 
     def show_end(self, icon: str, role: Role, text: str, *, has_again: bool = False) -> None:
         if has_again == self._again.isHidden():
