@@ -144,9 +144,11 @@ class TurnLog:
         self.end, self.usage = log.end, log.usage
 
     def above(self, call_id: str) -> Iterator[str]:
-        """The calls that a call is within, the nearest first."""
+        """The calls that a call is within, the nearest first, each once, whatever is said of who is within whom."""
+        seen = {call_id}
         call = self.calls.get(call_id)
-        while call is not None and call.parent is not None and call.parent in self.calls:
+        while call is not None and call.parent in self.calls and call.parent not in seen:
+            seen.add(call.parent)
             yield call.parent
             call = self.calls[call.parent]
 

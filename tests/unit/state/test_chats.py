@@ -122,6 +122,12 @@ def test_a_call_of_an_unknown_parent_stands_alone_until_the_parent_is_known() ->
     assert [part[0].id for part in shape(log, "parent")] == ["child"]  # pyright: ignore[reportIndexIssue]
 
 
+def test_a_call_below_two_that_are_within_each_other_finds_its_place() -> None:
+    log = told(call("x", "p"), call("y", "p"), call("p", "y"))
+    assert [*log.above("x")] == ["p", "y"]
+    assert log.calls["y"].parent is None
+
+
 def test_calls_that_are_said_to_be_within_each_other_are_shown_all_the_same() -> None:
     log = told(call("a", "b"), call("b", "a"), call("c", "c"))
     assert [block.call_id for block in log.branches[TOP] if isinstance(block, CallBlock)] != []
