@@ -76,7 +76,7 @@ def usable_model(_: click.Context, __: click.Parameter, model: str | None) -> st
         try:
             check_spec(model, Path.cwd())
         except ModelUnusable as error:
-            raise click.BadParameter(str(error)) from error
+            raise click.BadParameter(str(error).removeprefix("--model: ")) from error
     return model
 
 

@@ -29,7 +29,7 @@ WRONG = {
     "a short option that does not exist": (["answer", "dur_x", "-x"], "-x"),
     "a number among the options": (["answer", "dur_x", "yes", "-1"], "extra argument"),
     "a control character": (["answer", "dur_x", "@\x1b[31m\n.txt"], "VALUE: <U+001B>[31m .txt"),
-    "an unknown model": (["answer", "dur_x", "yes", "--model", "foo"], 'provider "foo"'),
+    "an unknown model": (["answer", "dur_x", "yes", "--model", "foo"], "'--model': 'foo' names no model"),
     "a model without its file": (["run", str(FIXTURES / "desk"), "echo", "--model", "scripted:no.json"], "no.json"),
     "doubled key": (["answer", "dur_x", '{"a": 1, "a": 2}'], "twice"),
     "broken edits": (["answer", "dur_x", "yes", "--edits", "[1, 2"], "line 1, column"),
