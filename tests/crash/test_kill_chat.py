@@ -10,7 +10,7 @@ import pytest
 
 from runtime_core.chat.calls import UNKNOWN
 from runtime_core.chat.transcript import UNFINISHED
-from tests.e2e.driver import Desk, kill
+from tests.e2e.driver import Desk, kill, until
 from tests.unit.engine.workshop import Repo
 
 Event = dict[str, Any]
@@ -40,6 +40,7 @@ def test_a_turn_that_was_killed_can_be_read_and_gone_on_with(tmp_path: Path, mom
     repo.script(
         {"match": "^go", "text": "A moment.", "tool_calls": [{"name": name}]},
         {"match": "^and", "text": "{{last_tool_result}}"},
+        {"match": "awaiting_operator|running", "text": "It waits.", "delay_ms": 60_000},
     )
     desk = Desk(tmp_path)
     process = desk.start("chat", repo.root, "go", "--events")
@@ -50,6 +51,8 @@ def test_a_turn_that_was_killed_can_be_read_and_gone_on_with(tmp_path: Path, mom
         if told[-1]["type"] == moment:
             break
     assert told[-1]["type"] == moment
+    if moment == "tool_call_update":  # told before the run is there
+        until(lambda: bool(desk("list", "--json").json["approvals"]))
     kill(process)
 
     session_id = told[0]["session_id"]
