@@ -6,8 +6,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
 
 from inbox_app import loop
 from inbox_app.theme.theme import Theme
@@ -47,6 +48,18 @@ def wheel(session_wheel: Wheel) -> Iterator[Wheel]:
 @pytest.fixture(autouse=True)
 def no_nested_loops(qapp: QApplication, session_theme: Theme) -> None:
     loop.forbid_nested_loops()
+
+
+@pytest.fixture(autouse=True)
+def no_button_pressed(qapp: QApplication) -> None:
+    """A press whose widget went before its release leaves Qt with the button down, under which nothing scrolls."""
+    for button in (Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton):
+        if QApplication.mouseButtons() & button:
+            away = QWidget()
+            away.show()
+            QTest.mouseRelease(away, button)
+            away.close()
+    assert not QApplication.mouseButtons()
 
 
 @pytest.fixture(autouse=True)
