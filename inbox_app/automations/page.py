@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from inbox_app.automations import words
 from inbox_app.automations.tables import FiringTable
@@ -18,6 +18,7 @@ from inbox_app.widgets.empty_state import EmptyState, IconBox
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.row_view import RowView
+from inbox_app.widgets.scrolled import Scrolled
 from inbox_app.widgets.surface import NeutralFrame
 
 STARTS_SHOWN = 10
@@ -39,15 +40,8 @@ class AutomationPage(NeutralFrame):
         self._clock = clock
         self._automation: Automation | None = None
         self._empty = EmptyState(theme, self)
-        self._scroll = QScrollArea(self)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.viewport().setAutoFillBackground(False)
-        inner = QWidget(self._scroll)
-        inner.setAutoFillBackground(False)
-        self._scroll.setWidget(inner)
+        self._scroll = Scrolled(self)
+        inner = self._scroll.inner
         self._title = MarkedLabel("", theme, "title", parent=inner)
         self._schedule = MarkedLabel("", theme, "body", "text", inner)
         self._next = PlainLabel("", theme, "body", "muted", inner, wrap=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from inbox_app.evals import words
 from inbox_app.evals.result_part import ResultPart
@@ -21,6 +21,7 @@ from inbox_app.widgets.empty_state import EmptyState
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.row_view import RowView
+from inbox_app.widgets.scrolled import Scrolled
 from inbox_app.widgets.surface import NeutralFrame
 
 RESULTS_SHOWN = 5
@@ -42,16 +43,10 @@ class EvalPage(NeutralFrame):
         self._result: EvalResult | None = None
         self._part: QWidget | None = None
         self._empty = EmptyState(theme, self)
-        self._scroll = QScrollArea(self)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setWidgetResizable(True)
+        self._scroll = Scrolled(self)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._scroll.setAccessibleName(self.tr("What came of it"))
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.viewport().setAutoFillBackground(False)
-        self._inner = inner = QWidget(self._scroll)
-        inner.setAutoFillBackground(False)
-        self._scroll.setWidget(inner)
+        self._inner = inner = self._scroll.inner
         self._title = MarkedLabel("", theme, "title", parent=inner)
         self._facts = MarkedLabel("", theme, "meta", "muted", inner)
         self.run = ActionButton(theme, self.tr("Run"), "outline", parent=inner)

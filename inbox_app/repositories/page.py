@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from inbox_app.gateway.builds import Build, LogLine
 from inbox_app.gateway.catalog import Repository
@@ -23,6 +23,7 @@ from inbox_app.widgets.hidden_text import reveal
 from inbox_app.widgets.marked_label import MarkedLabel
 from inbox_app.widgets.plain_label import PlainLabel
 from inbox_app.widgets.row_view import RowView
+from inbox_app.widgets.scrolled import Scrolled
 from inbox_app.widgets.surface import NeutralFrame
 
 BUILDS_SHOWN = 5
@@ -50,15 +51,8 @@ class RepositoryPage(NeutralFrame):
         self._repository: Repository | None = None
         self._above: QWidget | None = None
         self._empty = EmptyState(theme, self)
-        self._scroll = QScrollArea(self)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.viewport().setAutoFillBackground(False)
-        inner = QWidget(self._scroll)
-        inner.setAutoFillBackground(False)
-        self._scroll.setWidget(inner)
+        self._scroll = Scrolled(self)
+        inner = self._scroll.inner
         self._title = MarkedLabel("", theme, "title", parent=inner)
         self._facts = MarkedLabel("", theme, "meta", "muted", inner)
         self.reload = ActionButton(theme, self.tr("Reload"), "outline", parent=inner, icon_name="refresh-cw")
